@@ -57,6 +57,9 @@ class NodeContext(Protocol):
         """Whether `left == right` of tensors is asked by a container of C's that looks at identity first, and they are
         one object where the recording has two."""
 
+    def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The result of an operator that draws from a generator of the program's own, as operators; None otherwise."""
+
 
 class NoContext:
     """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
@@ -103,3 +106,6 @@ class NoContext:
 
     def found_as_one(self, left: Any, right: Any) -> bool:
         return False
+
+    def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        return None

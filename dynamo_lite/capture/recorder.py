@@ -122,11 +122,14 @@ class Recorder(InputLifter):
         return memo[id(tensor)]
 
     def operator(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Runs `func` on stand-ins and records it. What the operator raises passes through, and leaves no node."""
+        """Runs `func` on stand-ins and records it. What it raises passes through, and leaves no node."""
         facts = OPERATORS.get(id(func)) or facts_of(func)
         if facts.lifts_fresh:
             return self._lift_fresh(args[0])
-        if facts.without_generator is not None and kwargs.get("generator") is None and has_symbols(args):
+        generator = kwargs.get("generator") if kwargs else None
+        if generator is not None and (drawn := self.context.drawn(func, args, kwargs)) is not None:
+            return drawn
+        if facts.without_generator is not None and generator is None and has_symbols(args):
             return self.operator(facts.without_generator, args, {k: v for k, v in kwargs.items() if k != "generator"})
         entries, stand_in = self.level.nodes.entries, self.stand_in
         fake_args = tuple(
@@ -392,7 +395,5 @@ class Recorder(InputLifter):
 _UNKNOWN = (static_cache.MISS, None)
 _ALL, _GRADIENT_VIEWS = static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS
 _DROPOUT = torch.ops.aten.dropout.default
-_PLAIN = frozenset(
-    {int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format},
-)
+_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
 """Arguments that stand for themselves, and that nodes hold as they are."""

@@ -84,7 +84,7 @@ class LenientTracer(Tracer):
         frame = self.vm.frame
         try:
             answer = super().before_call(fn, args, kwargs)
-            if type(answer) is Unrecordable and unrecordable_function(answer) in self.known:
+            if issubclass(type(answer), Unrecordable) and unrecordable_function(answer) in self.known:
                 return self._call_once(self.known[unrecordable_function(answer)], fn, args, kwargs)
             return answer
         except Abort as abort:

@@ -26,7 +26,7 @@ from dynamo_lite.program.trees.containers import leave_references, register_cont
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import copies_or_views, dying_objects
+from dynamo_lite.run import copies_or_views, dying_objects, made_leaves
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.torch_internals._torch_pytree import keystr
@@ -37,11 +37,11 @@ from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
-from dynamo_lite.tracing.higher_order.autograd import SavedRegions
+from dynamo_lite.tracing.higher_order.autograd import Functions, SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
-from dynamo_lite.tracing.strings.deferred_str import UnreadText
+from dynamo_lite.tracing.strings.deferred_str import UniqueText, UnreadText
 from dynamo_lite.tracing.strings.listeners import Listeners
-from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
@@ -156,11 +156,20 @@ def _kinds_of_result(run: FinishedRun, call: CallRecord) -> None:
     for value in contents.containers(call.result):
         if numpy_arrays.is_array(value):
             raise run.tracer.refusal("numpy-output")
-        if type(value) is Unrecordable:
-            raise run.tracer.refusal("unrecordable-value", function=unrecordable_function(value))
+        for part in (value, *value) if issubclass(type(value), dict) else (value,):
+            if issubclass(type(part), (Unrecordable, UniqueText)):
+                _refuse_unrecordable(run, part)
     if isinstance(call.result, CoroutineType):
         call.result.close()
         raise run.tracer.refusal("async-forward", function=call.result.__qualname__)
+
+
+def _refuse_unrecordable(run: FinishedRun, value: Any) -> None:
+    """The program returns a value, or a key, that differs from call to call."""
+    try:
+        refuse_use(value)
+    except Abort as abort:
+        raise abort.error from None
 
 
 def _outputs(run: FinishedRun, call: CallRecord) -> None:
@@ -182,7 +191,7 @@ def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
     assert call.flat is not None
     values = run.outputs.values
     try:
-        values[:] = [deferred_str.plain(value) if type(value) is UnreadText else value for value in values]
+        values[:] = [deferred_str.plain(value) if isinstance(value, UnreadText) else value for value in values]
     except Abort as abort:
         raise abort.error from None
     if addresses.in_output(call.flat.leaves) and not run.tracer.lets_pass(addresses.RETURNED):
@@ -274,8 +283,14 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
         _lose_gradient(run, refusal, f"no gradient flows through the constant {constant.fqn}")
     lost = requires_grad.lost(recorder, run.inputs.leaves, run.outputs)
+    if lost and not tracer.own(Functions).are_used:
+        left = made_leaves.carry(recorder, run.outputs, lost)
+        if left != lost:
+            tracer.note("outputs require grad by a leaf that forward makes; in the program, by a parameter of its own")
+        lost = left
     if lost:
-        refusal = tracer.refusal("made-leaf", tracer.own(TensorWrites).made_leaf)
+        mark, node = tracer.own(TensorWrites).made_leaf, run.outputs.values[lost[0]]
+        refusal = made_leaves.refusal(node) if mark is None else tracer.refusal("made-leaf", mark)
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 

@@ -15,6 +15,7 @@ from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
 from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.world import seeded_draws
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
@@ -158,6 +159,9 @@ class TraceContext:
 
     def found_as_one(self, left: Any, right: Any) -> bool:
         return item_equality.found_as_one(self._tracer, left, right)
+
+    def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        return seeded_draws.drawn(self._tracer, func, args, kwargs)
 
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""

@@ -38,23 +38,30 @@ def call_checkpoint(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
 
 def plan_dynamo_wrapper(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a function that torch.compile or torch.compiler.disable wraps another in."""
-    module = sys.modules.get("torch._dynamo.eval_frame")
-    return call_dynamo_wrapper if module is not None and fn.__globals__ is module.__dict__ else None
+    name = fn.__globals__.get("__name__")
+    if name not in _WRAPS or fn.__globals__ is not vars(sys.modules.get(name, sys)):
+        return None
+    return call_dynamo_wrapper
+
+
+_WRAPS = ("torch._dynamo.eval_frame", "torch._dynamo.external_utils")
 
 
 def call_dynamo_wrapper(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """A function that torch.compile wrapped: the program is the function's own. torch.compiler.disable: refused."""
+    """A function that torch.compile or torch.compiler.disable wrapped: the program is the function's own. (Its author
+    says that TorchDynamo must not trace it, which is not here.)"""
     original = fn.__dict__.get("_torchdynamo_orig_callable")
     if original is None:
         return NOT_HANDLED
-    author = str(getattr(original, "__module__", ""))
-    if fn.__dict__.get("_torchdynamo_disable") and (is_trusted_module(author) or author.partition(".")[0] == "torch"):
-        return tracer.vm.call(original, args, kwargs)  # torch's own: disabled for TorchDynamo, which is not here
-    name = getattr(original, "__qualname__", str(original))
-    if fn.__dict__.get("_torchdynamo_disable") and fn.__dict__.get("_torchdynamo_disable_recursive", True):
-        tracer.refuse("compiler-disabled", function=name)
-    tracer.note(f"torch.compile or torch.compiler.disable around {name} was ignored")
+    if not (fn.__dict__.get("_torchdynamo_disable") and _is_torchs(original)):
+        name = getattr(original, "__qualname__", str(original))
+        tracer.note(f"torch.compile or torch.compiler.disable around {name} was ignored")
     return tracer.vm.call(original, args, kwargs)
+
+
+def _is_torchs(function: Any) -> bool:
+    author = str(getattr(function, "__module__", ""))
+    return is_trusted_module(author) or author.partition(".")[0] == "torch"
 
 
 def call_compiled(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:

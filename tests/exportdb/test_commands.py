@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from dynamo_lite.exportdb import catalogue, site
 from dynamo_lite.exportdb.case import Case
+from dynamo_lite.exportdb.catalogue import search
 from dynamo_lite.exportdb.commands import app
 
 
@@ -105,3 +106,21 @@ def test_json() -> None:
     assert json.loads(_run("search", "no-such-word-anywhere", "--json", code=1)) == []
     assert "class Module" in json.loads(_run("show", "data-dependent-branch", "--json"))["code"]
     assert json.loads(_run("check", "class_method", "--json")) == {"cases": 1, "wrong": {}}
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("nms", "nms"),
+        ("packed sequence", "packed_sequence"),
+        ("beam search", "beam_search"),
+        ("kv cache", "kv_cache"),
+        ("batch 1", "example_of_size_one"),
+        ("moe", "mixture_of_experts"),
+        ("dropout", "dropout"),
+        ("rng", "global_rng"),
+        ("hooks", "forward_hooks"),
+    ],
+)
+def test_words_that_people_search_find_a_case(words: str, first: str) -> None:
+    assert search(words)[0].name == first

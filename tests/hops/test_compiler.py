@@ -63,10 +63,26 @@ def test_a_trace_says_that_it_is_one() -> None:
     assert not torch.compiler.is_exporting()
 
 
-def test_what_is_disabled_is_refused() -> None:
-    with pytest.raises(GraphBreak) as caught:
-        dynamo_lite.export(type("M", (Base,), {"forward": lambda self, x: disabled(x)})(), (X,))
-    assert caught.value.id == "compiler-disabled"
+def test_what_is_disabled_is_captured() -> None:
+    class Disabled(Base):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bound = torch.compiler.disable(self.shifted)
+
+        def shifted(self, x: torch.Tensor) -> torch.Tensor:
+            return x * self.scale + 1
+
+        @torch.compiler.disable(recursive=False)
+        def alone(self, x: torch.Tensor) -> torch.Tensor:
+            return self.linear(x)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return disabled(x) + self.bound(x) + self.alone(x) + torch.compiler.disable(self.shifted)(x)
+
+    module = Disabled()
+    program = dynamo_lite.export(module, (X,))
+    torch.testing.assert_close(program.module()(X), module(X))
+    assert any("torch.compiler.disable" in str(note) for note in program.notes)
 
 
 def test_a_hook_on_a_gradient_is_refused() -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import dynamo_lite
-from dynamo_lite.errors import GraphBreak
+from dynamo_lite.errors import GraphBreak, UnsupportedValue
 from tests.export.observe import difference, observe
 from tests.export.verdict import ours
 
@@ -87,3 +87,21 @@ def test_without_gradients_a_hook_does_not_matter() -> None:
         program = dynamo_lite.export(model, (torch.randn(2, 3),)).module()
         x = torch.randn(2, 3)
         assert torch.equal(program(x), model(x))
+
+
+def test_a_leaf_that_a_constructor_has_made_is_refused_at_its_line() -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return torch.ones(3, requires_grad=True)
+
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(forward, (torch.ones(3),))
+    assert caught.value.id == "made-leaf"
+    assert "torch.ones(3, requires_grad=True)" in str(caught.value)
+
+
+def test_a_module_as_an_argument_is_told_where_it_belongs() -> None:
+    def forward(x: torch.Tensor, part: nn.Module) -> torch.Tensor:
+        return part(x)
+
+    with pytest.raises(UnsupportedValue, match=r"self\.part = part"):
+        dynamo_lite.export(forward, (torch.ones(2, 4), nn.BatchNorm1d(4)))

@@ -125,7 +125,7 @@ class _ConstantWalk:
 
     def _reason_against(self, node: fx.Node) -> str | None:
         val = node.meta.get("val")
-        sizes = [s for s in val.shape if isinstance(s, torch.SymInt)] if isinstance(val, torch.Tensor) else [val]
+        sizes = [*val.shape] if isinstance(val, torch.Tensor) else [] if _is_of_data(val) else [val]
         if any(isinstance(size, SYMBOLIC_TYPES) and not self._may_vary(size) for size in sizes):
             return "its size may vary from call to call"
         if node.op == "placeholder":
@@ -146,3 +146,8 @@ class _ConstantWalk:
             if root in self.changed:
                 return f"it is computed from {self.changed[root].fqn}, which the program changes"
         return None
+
+
+def _is_of_data(val: Any) -> bool:
+    """Whether a number was read from data (`table[1].item()`): it varies as the tensor does that it was read from."""
+    return isinstance(val, SYMBOLIC_TYPES) and all(symbol.unbacked for symbol in symbols_of(val.node.core))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -47,6 +48,7 @@ from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
+from dynamo_lite.tracing.strings.deferred_str import texts_in
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -280,7 +282,7 @@ class Branch:
         if self.choice is not None:
             raise CannotMerge("branch-unsupported", why="a side raises")
         error = sides[raised[0]].error
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {_words(error, self.frame)}"
         if len(raised) == 2:
             tracer.refuse("branch-unsupported", why=f"both sides raise ({text})")
         if may_be_caught(self.fork().frame):
@@ -300,6 +302,14 @@ class Branch:
         tracer.asserted = tracer.mark(), text
         tracer.branches.note_assertion(self, text)
         return None
+
+
+def _words(error: Any, frame: Any) -> str:
+    """What an error of the program says. None of its own code is run, and no text read that rests on data."""
+    text = ""
+    if not texts_in(error.args):
+        text = BaseException.__str__(error) if type(type(error).__str__) is FunctionType else str(error)
+    return text or f"raised in {frame.code.co_name}"
 
 
 @dataclass

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
+from dynamo_lite.control_flow import extremes
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.code.decode import PLAIN
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
@@ -34,6 +35,7 @@ _HAND_ON: Final[set[CodeType]] = {
     call_module.__code__,
     call_squeeze.__code__,
     *(const for const in call_module.__code__.co_consts if isinstance(const, CodeType)),
+    *(const for const in extremes.rule_for.__code__.co_consts if isinstance(const, CodeType)),
     *(forwarding.TABLE[callee].__code__ for callee in (functools.partial.__call__, staticmethod.__call__)),
     *(HANDLERS[name].__code__ for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX")),
 }

@@ -1,7 +1,8 @@
 """A function that the compiler is told to leave alone
 
-`torch.compiler.disable` breaks the graph of torch.compile around a function; a program has no such breaks. A custom
-operator stays one call that nothing looks into; a function that may be looked into needs no mark.
+`torch.compiler.disable` breaks the graph of torch.compile around a function. Here TorchDynamo is not at work: the
+function, a bound method too, is captured like any other, which a note says. A custom operator (custom_operator) stays
+one call that nothing looks into.
 """
 
 from __future__ import annotations
@@ -9,23 +10,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = ("torch.compile", "functions")
-ERROR = "compiler-disabled"
-
-
-@torch.compiler.disable
-def scaled(x: Tensor) -> Tensor:
-    return x * 3
+TAGS = ("torch.compile", "torch.compiler.disable", "functions")
 
 
 class Module(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return scaled(x) + 1  # stops here
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.compiler.disable(self.scaled)
 
+    def scaled(self, x: Tensor) -> Tensor:
+        return x * 3
 
-class Rewrite(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        return x * 3 + 1
+        return self.scale(x) + 1
 
 
 def inputs() -> tuple[Tensor, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = ("dynamic-shapes",)
+TAGS = ("dynamic-shapes", "batch 1")
 
 
 class Module(nn.Module):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = ("random", "effects")
+TAGS = ("random", "effects", "rng")
 ERROR = "global-rng"
 SAME_VALUES = False
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = ("state", "buffers", "in-place")
+TAGS = ("state", "buffers", "in-place", "kv cache")
 
 
 class Module(nn.Module):

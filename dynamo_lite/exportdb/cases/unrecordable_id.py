@@ -1,7 +1,7 @@
-"""id() of an object
+"""id() of an object as a number
 
-An address differs from run to run, so nothing that depends on it can be written down. Use what the object holds as the
-key, or compare with `is`.
+An address differs from run to run, so nothing that depends on it can be written down. As a key (`id(layer) in seen`) it
+is taken. Use what the object holds instead (a name, an index).
 """
 
 from __future__ import annotations
@@ -19,18 +19,12 @@ class Module(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
 
     def forward(self, x: Tensor) -> Tensor:
-        seen = {}
-        for layer in self.layers:
-            seen[id(layer)] = layer(x)  # stops here
-        return sum(seen.values(), torch.zeros(()))
+        return self.layers[id(self) % 16](x)  # stops here
 
 
 class Rewrite(Module):
     def forward(self, x: Tensor) -> Tensor:
-        seen = {}
-        for name, layer in self.layers.named_children():
-            seen[name] = layer(x)
-        return sum(seen.values(), torch.zeros(()))
+        return self.layers[0](x)
 
 
 def inputs() -> tuple[Tensor, ...]:

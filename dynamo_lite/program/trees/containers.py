@@ -186,6 +186,11 @@ def check_leaf(path: pytree.KeyPath, leaf: Any) -> None:
     if isinstance(leaf, _LEAVES):
         return
     kind = f"{type(leaf).__module__}.{type(leaf).__qualname__}"
+    if isinstance(leaf, torch.nn.Module):
+        what = f"a {kind}, a module, can be neither input nor output of a program: its parameters and buffers are state"
+        raise UnsupportedValue(
+            path_string(path), f"{what}. Make it a part of the module that is exported (`self.part = part`)"
+        )
     raise UnsupportedValue(
         path_string(path),
         f"a value of type {kind} can be neither input nor output of a program. Use tensors, None, numbers, strings, "

@@ -12,10 +12,11 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, in_dropped_text
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import holds_size
 
 LruCacheWrapper = type(functools.lru_cache(lambda: None))
@@ -118,4 +119,23 @@ def call_cache_statistics(tracer: TracerView, fn: Any, args: tuple, kwargs: dict
     """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
     if id(args[0]) in tracer.own(LruCaches).made:
         return NOT_HANDLED
-    tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")
+    what = f"{fn.__name__}() of the cache of {args[0].__name__}"
+    if fn.__name__ == "cache_info" and len(args) == 1 and not kwargs:
+        maxsize = args[0].cache_parameters()["maxsize"]
+        refuse, is_dropped = (functools.partial(f, tracer) for f in (_refuse_statistics, in_dropped_text))
+        return CacheStatistics(maxsize, what, refuse, is_dropped)
+    tracer.refuse("outside-object", what=what)
+
+
+def _refuse_statistics(tracer: TracerView, what: str) -> NoReturn:
+    tracer.refuse("outside-object", what=what)
+
+
+class CacheStatistics(Unrecordable):
+    """Stands for what cache_info() returns: of the four numbers, one is the same in each call."""
+
+    __slots__ = ("maxsize",)
+
+    def __init__(self, maxsize: Any, *rest: Any) -> None:
+        super().__init__(*rest)
+        object.__setattr__(self, "maxsize", maxsize)

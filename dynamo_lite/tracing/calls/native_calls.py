@@ -13,10 +13,10 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, kn
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, CallKind, CallVerdict, Where
-from dynamo_lite.tracing.strings.nondeterministic import unrecordable
 from dynamo_lite.tracing.tensors import numpy_arrays
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.world import unique_values
 
 _MISSING = object()
 Action = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any], CallVerdict], Any]
@@ -145,7 +145,7 @@ def _unrecordable(
     if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
         return NOT_HANDLED
     name = str(name_of(fn)).replace(":", ".")
-    return unrecordable(tracer, name)
+    return unique_values.of_call(tracer, name, fn, args, kwargs)
 
 
 def _refusal(id: str) -> Action:

@@ -51,7 +51,7 @@ from dynamo_lite.tracing.sizes import (
 )
 from dynamo_lite.tracing.strings import format_fields, log_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
-from dynamo_lite.tracing.strings.nondeterministic import unrecordable
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable
 from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.tensors import (
     autograd_nodes,
@@ -70,6 +70,7 @@ from dynamo_lite.tracing.tensors.hashing import call_pop
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.world import files, unique_values
 
 
 def _skip(name: str) -> Step:
@@ -84,7 +85,7 @@ def _unrecordable(name: str) -> Step:
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
             return NOT_HANDLED
-        return unrecordable(tracer, name)
+        return unique_values.of_call(tracer, name, fn, args, kwargs)
 
     return rule
 
@@ -160,7 +161,9 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         return real_type(args[0])
     if len(args) == 1 and numpy_arrays.is_array(args[0]):
         return args[0].__class__
-    return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
+    if len(args) == 1 and issubclass(type(args[0]), Unrecordable):
+        return unique_values.class_of(args[0])
+    return str if len(args) == 1 and isinstance(args[0], UnreadText) else NOT_HANDLED
 
 
 def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -226,6 +229,7 @@ def _functions() -> dict[int, Step]:
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
         **pickles.table(),
+        **files.table(),
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
@@ -248,7 +252,11 @@ _NAMED: tuple[tuple[tuple[str, ...], Callable[[str], Step]], ...] = (
     (skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
     (skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
     (skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
+    (files.QUESTIONS, files.question),
+    (files.READS, files.read),
+    (("pathlib:Path.mkdir",), files.make_directory),
     (skipped_calls.READS_DATA, _refusal("data-dependent-value")),
+    (skipped_calls.READS_FUNCTION_MODES, lambda name: type_queries.call_mode_query),
     (skipped_calls.READS_MODES, _refusal("process-state")),
     (skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True)),
     (skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange),

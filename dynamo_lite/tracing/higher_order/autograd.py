@@ -89,6 +89,13 @@ def call_pop_saved_hooks(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwa
     return None
 
 
+class Functions(FeatureState):
+    """are_used: whether the program has called an autograd.Function."""
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.are_used = False
+
+
 def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """autograd.Function.apply: the operators of its forward are in the program, its backward is not.
 
@@ -96,6 +103,7 @@ def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
     differentiates (a region without gradients would cut the program in two for training).
     """
     name = args[0].__qualname__
+    tracer.own(Functions).are_used = True
     tracer.note(f"the backward of {name} is not part of the program; its gradients are the operators'")
     recorder = tracer.recorder
     if recorder.has_dual_level and args[0].setup_context is torch.autograd.Function.setup_context:

@@ -14,7 +14,7 @@ from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.higher_order.subgraph import TracedFunction, no_effects, record_call, trace
+from dynamo_lite.tracing.higher_order.subgraph import SharesMemory, TracedFunction, no_effects, record_call, trace
 from dynamo_lite.tracing.interfaces import TracerView
 
 
@@ -30,6 +30,7 @@ class SwitchCall(NamedTuple):
     arguments: Callable[[list[Any], tuple[Any, ...]], tuple[Any, ...]]  # (modules, operands) → the operator's arguments
     select: Callable[[Any, list[torch.Tensor]], torch.Tensor]
     """(the value of `chosen_by` of one element of vmap, each function's result there) → the one that is chosen."""
+    in_python: Any = None  # the same as a branch of Python's, for results that share memory
 
 
 def record(tracer: TracerView, choice: SwitchCall, operands: Any) -> Any:
@@ -44,7 +45,14 @@ def record(tracer: TracerView, choice: SwitchCall, operands: Any) -> Any:
                 tracer.recorder.lift(leaf)  # the operands come first, used or not
         return operands
 
-    traced = [trace(tracer, choice.name, fn, arguments, may_mutate=may_mutate) for fn in choice.functions]
+    in_python = may_mutate and choice.in_python is not None
+    try:
+        traced = [
+            trace(tracer, choice.name, fn, arguments, may_mutate=may_mutate, tells_aliases=in_python)
+            for fn in choice.functions
+        ]
+    except SharesMemory:  # without gradients eager returns what the function returns
+        return tracer.vm.interpret_function(choice.in_python, (choice.chosen_by, *choice.functions, operands), {})
     return _call(tracer, choice, traced, _merge_constants(tracer, choice, traced))
 
 

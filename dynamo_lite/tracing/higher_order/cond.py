@@ -32,8 +32,15 @@ def call_cond(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
         ("true_graph_", "false_graph_"),
         lambda modules, operands: (pred, *modules, operands),
         lambda predicate, results: torch.where(predicate, results[0], results[1]),
+        _branch,
     )
     return branches.record(tracer, choice, operands)
+
+
+def _branch(predicate: Any, true_fn: Any, false_fn: Any, operands: Any) -> Any:
+    if predicate:
+        return true_fn(*operands)
+    return false_fn(*operands)
 
 
 def _arguments(op: Any, pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> tuple[Any, ...]:

@@ -53,14 +53,16 @@ def trace(
     *,
     may_mutate: bool = False,
     may_alias: bool = False,
+    tells_aliases: bool = False,
     plain: Callable[[torch.Tensor], torch.Tensor] | None = None,
 ) -> TracedFunction:
     """Interprets `function(*args())` into a sub-graph of its own.
 
     operator: its name for messages ("torch.cond"); args is called inside of the new level, and makes the arguments
     there (`levels.argument`, or tensors from around as they are). may_mutate: it may change its operands in place;
-    may_alias: what it returns may share memory with them. plain: what becomes of each tensor that it returns; without
-    it the function may not be inside of a functorch transform.
+    may_alias: what it returns may share memory with them; tells_aliases: raises SharesMemory if it does.
+    plain: what becomes of each tensor that it returns; without it the function may not be inside of a functorch
+    transform.
 
     Refuses ("subgraph-...") effects, exceptions and results that no sub-graph can return.
     """
@@ -79,8 +81,12 @@ def trace(
         if plain is not None:
             leaves = [plain(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         nodes = [_output(tracer, operator, leaf) for leaf in leaves]
-        if not may_alias:
-            _check_aliases(tracer, operator, level, leaves)
+        what = None if may_alias else _aliases(tracer, level, leaves)
+        if what is not None and tells_aliases:
+            level.put_back_memos()
+            raise SharesMemory
+        if what is not None:
+            tracer.refuse("subgraph-alias", operator=operator, what=what)
     level.put_back_memos()
     return TracedFunction(level, leaves, spec, nodes)
 
@@ -109,17 +115,22 @@ def _output(tracer: TracerView, operator: str, leaf: Any) -> Any:
     tracer.refuse("subgraph-output", operator=operator, what=f"a {type(leaf).__qualname__}")
 
 
-def _check_aliases(tracer: TracerView, operator: str, level: Level, leaves: list[Any]) -> None:
-    """A sub-graph's results have memory of their own: neither an operand's nor each other's."""
+class SharesMemory(Exception):
+    """A result of a sub-graph would share memory with one of its operands, or with another result."""
+
+
+def _aliases(tracer: TracerView, level: Level, leaves: list[Any]) -> str | None:
+    """What is wrong with a sub-graph's results, if they have no memory of their own: an operand's, or each other's."""
     seen: set[int] = set()
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor):
             key = storage_key(tracer.recorder.lift(leaf))
             if key in level.storages:
-                tracer.refuse("subgraph-alias", operator=operator, what="one of its inputs, or a view of it")
+                return "one of its inputs, or a view of it"
             if key in seen:
-                tracer.refuse("subgraph-alias", operator=operator, what="the same memory twice")
+                return "the same memory twice"
             seen.add(key)
+    return None
 
 
 @contextmanager

@@ -235,8 +235,8 @@ OUTSIDE_WORLD: tuple[str, ...] = (
     *(
         f"pathlib:Path.{name}"
         for name in (
-            *("open", "read_text", "read_bytes", "write_text", "write_bytes", "exists", "is_file", "is_dir", "stat"),
-            *("lstat", "iterdir", "glob", "rglob", "mkdir", "unlink", "rename", "replace", "rmdir", "touch", "chmod"),
+            *("write_text", "write_bytes", "stat", "lstat", "iterdir", "glob", "rglob", "unlink", "rename", "replace"),
+            *("rmdir", "touch", "chmod"),
             *("resolve", "cwd", "home", "samefile"),
         )
     ),
@@ -260,13 +260,17 @@ READS_DATA: tuple[str, ...] = (
     "torch:Tensor.share_memory_",
 )
 
-# Which modes are active: those of the trace would be among them. torch's own functions ask as well.
-READS_MODES: tuple[str, ...] = (
+# Which function modes are active: those of the trace are left out (type_queries.py).
+READS_FUNCTION_MODES: tuple[str, ...] = (
     "torch.overrides:_get_current_function_mode",
     "torch.overrides:_get_current_function_mode_stack",
     "torch._C:_len_torch_function_stack",
     "torch._C:_get_function_stack_at",
     "torch._C:_is_torch_function_mode_enabled",
+)
+
+# Which dispatch modes are active: those of the trace would be among them. torch's own functions ask as well.
+READS_MODES: tuple[str, ...] = (
     "torch.utils._python_dispatch:_get_current_dispatch_mode",
     "torch.utils._python_dispatch:_get_current_dispatch_mode_stack",
     "torch._C:_len_torch_dispatch_stack",

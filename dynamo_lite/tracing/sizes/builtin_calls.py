@@ -24,9 +24,11 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.tensors import type_queries
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.world.unique_values import is_instance
 
 
 class Specializations(FeatureState):
@@ -86,6 +88,8 @@ def call_isinstance(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
         return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
     if len(args) == 2 and is_fake(args[0]):
         type_queries.instance(tracer, *args)
+    elif len(args) == 2 and issubclass(type(args[0]), Unrecordable):
+        return is_instance(*args)
     return NOT_HANDLED
 
 
@@ -112,6 +116,8 @@ def call_int(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     value = args[0]
     if is_tensor(value):
         value = _element(tracer, value)
+    elif issubclass(type(value), Unrecordable):
+        return value  # a number of which nothing is known, as it was
     elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__int__",))) is not NOT_HANDLED:
         return own if type(own) is torch.SymInt else int(_Returns(own))
     if type(value) is torch.SymInt:
@@ -130,6 +136,8 @@ def call_float(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     value = args[0]
     if is_tensor(value):
         value = _element(tracer, value)
+    elif issubclass(type(value), Unrecordable):
+        return value  # a number of which nothing is known, as it was
     elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__float__",))) is not NOT_HANDLED:
         return own if type(own) is torch.SymFloat else float(_Returns(own))
     if type(value) is torch.SymBool:

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.errors import GraphBreak, UserFrame
+from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
@@ -63,6 +64,8 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
     checks = _checks(question, *own) if own is not None else []
     known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
     known += [f"  {names.get(f, f.name)} is a float that is known at run time only" for f in _floats(asked)]
+    if named is None and asks(tracer) in _RECURRENT:
+        return _of_packed_sequence(tracer, id, known)
     row, by = REFUSALS[id], decisions_in_c.decision(tracer)
     instead = row.instead if by is None else by.instead
     if by is None and _is_left_open(question):
@@ -73,6 +76,22 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
     error = row.error(id, what, _instead(checks, instead, question, own is named), frames_at(tracer.mark()))
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
+    return error
+
+
+_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+
+
+def _of_packed_sequence(tracer: TracerView, id: str, known: list[str]) -> GraphBreak:
+    """A recurrent layer is given a PackedSequence, whose batch sizes are made of lengths."""
+    what = "The lengths handed to pack_padded_sequence make the sizes of each step's batch, which are data of a tensor."
+    needs = f"{asks(tracer)}() needs them as numbers."
+    instead = (
+        "run the layer on the padded sequence, and take the rows that lie within the lengths by a mask, or the last "
+        "one by gather."
+    )
+    error = REFUSALS[id].error(id, "\n".join([f"{what} {needs}", *known]), instead, frames_at(tracer.mark()))
+    error.case = "packed_sequence"
     return error
 
 
@@ -144,7 +163,8 @@ def _named(tracer: TracerView, asked: Node, installed: bool = True) -> tuple[Any
         name = str(frame.globals.get("__name__", ""))
         library = name.partition(".")[0] == "torch"
         library = library or (not installed and _is_installed(frame))
-        if not library and not frame.code.co_name.startswith("<"):  # a comprehension has no statements
+        # Neither a comprehension has statements for the user to add to, nor a builtin that is written in Python here.
+        if not library and not frame.code.co_name.startswith("<") and not is_own_code(frame.code):
             names = _with_solved(dict(_variables(frame.f_locals())))
             try:
                 condition(asked, names)

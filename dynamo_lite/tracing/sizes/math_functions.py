@@ -38,11 +38,24 @@ def _math(name: str, low: Any, high: Any) -> Step:
         value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
         if type(value) not in (torch.SymInt, torch.SymFloat):
             return NOT_HANDLED
-        if (low is not None and value < low) or (high is not None and value > high):
+        if low is not None and not value.node.has_hint():
+            tracer.vm.interpret_function(_CHECK_DOMAIN, (value, low, math.inf if high is None else high), {})
+        elif (low is not None and value < low) or (high is not None and value > high):
             raise ValueError("math domain error")
         return symbolic(value)
 
     return rule
+
+
+def _check_domain(value: Any, low: float, high: float) -> None:
+    """Interpreted, for a number that only run time knows: branches of the program that do nothing but raise."""
+    if value < low:
+        raise ValueError("math domain error")
+    if high != math.inf and value > high:
+        raise ValueError("math domain error")
+
+
+_CHECK_DOMAIN: Any = _check_domain
 
 
 def _rounded(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:

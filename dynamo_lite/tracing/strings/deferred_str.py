@@ -24,6 +24,16 @@ from dynamo_lite.tracing.policy.native_modules import is_trusted
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
 """The ids of functions that do not ask what a text says. (Where print() and warnings.warn() do, output.py reads.)"""
 
+_LOOKS_UP = frozenset(
+    map(
+        id,
+        (
+            *(dict.get, dict.pop, dict.setdefault, dict.update, dict.keys, dict.values, dict.items),
+            *(dict.__contains__, dict.__getitem__, set.__contains__, set.add, set.discard, set.remove, set.update),
+        ),
+    )
+)
+"""The ids of functions that ask of a text whether it is equal to others, and no more."""
 _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
 
 
@@ -47,6 +57,47 @@ class UnreadText(str):
 
     def __bool__(self) -> bool:
         return bool(plain(self))
+
+
+class UniqueText(UnreadText):
+    """A text that is another one in each call, as a UUID's is: it is equal to itself, and so are the parts of it that
+    are long enough, and what is made of it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def made_of(cls, text: str, read: Callable[[], None]) -> UniqueText:
+        made = str.__new__(cls, text)
+        made.read = read
+        return made
+
+    def __hash__(self) -> int:
+        return str.__hash__(self)
+
+    def __eq__(self, other: object) -> bool:
+        equal = isinstance(other, str) and str.__eq__(self, other)
+        if equal and type(other) is not UniqueText:
+            self.read()  # the program knows it from elsewhere
+        return equal
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __getitem__(self, key: Any) -> str:
+        part = str.__getitem__(self, key)
+        if len(part) < _UNIQUE:
+            self.read()
+        return UniqueText.made_of(part, self.read)
+
+    def __format__(self, spec: str) -> str:
+        return UniqueText.made_of(str.__format__(self, spec), self.read)
+
+    def __str__(self) -> str:
+        return self
+
+
+_UNIQUE = 8
+"""Digits of a UUID that no other has."""
 
 
 def _reading(name: str) -> Callable[..., Any]:
@@ -73,18 +124,20 @@ def unread(text: str, read: Callable[[], None]) -> UnreadText:
 
 def plain(text: str) -> str:
     """The text as an ordinary one: it is read."""
-    return str.__str__(text) if type(text) is not UnreadText else UnreadText.__str__(text)
+    return UnreadText.__str__(text) if isinstance(text, UnreadText) else str.__str__(text)
 
 
 def joined(parts: Sequence[str]) -> str:
     """The parts in a row, none of them read."""
-    waiting = [part for part in parts if type(part) is UnreadText]
+    waiting = [part for part in parts if isinstance(part, UnreadText)]
     text = "".join([str.__str__(part) for part in parts])
 
     def read() -> None:
         for part in waiting:
             part.read()
 
+    if any(type(part) is UniqueText for part in waiting):
+        return UniqueText.made_of(text, read)
     return unread(text, read) if waiting else text
 
 
@@ -94,7 +147,7 @@ def texts_in(values: Iterable[Any]) -> list[UnreadText]:
     todo, seen = [*values], set()
     while todo:
         value = todo.pop()
-        if type(value) is UnreadText:
+        if issubclass(type(value), UnreadText):
             found.append(value)
         elif issubclass(type(value), _CONTAINERS) and id(value) not in seen:
             seen.add(id(value))
@@ -124,6 +177,8 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Before a call that may run natively: C code reads what it is given. An exception keeps a text, to show it."""
     texts = texts_in((*args, *kwargs.values()))
+    if texts and (id(fn) in _LOOKS_UP or (fn is len and issubclass(type(args[0]), _CONTAINERS))):
+        texts = [text for text in texts if type(text) is not UniqueText]
     if texts and not _is_interpreted(fn) and not _hands_on(fn):
         for text in texts:
             text.read()
@@ -133,6 +188,9 @@ def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 def _hands_on(fn: Any) -> bool:
     """Whether what is called only keeps its arguments, or gives them to interpreted functions in calls of their own."""
     if not isinstance(fn, type):
+        if getattr(fn, "__name__", None) in ("__new__", "__init__"):  # as a class of the program's calls them
+            owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)
+            return isinstance(owner, type) and issubclass(owner, BaseException)
         return _is_interpreted(getattr_static(type(fn), "__call__", None))
     if issubclass(fn, BaseException):
         return True

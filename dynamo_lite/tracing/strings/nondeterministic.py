@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.strings import discarded
+from dynamo_lite.tracing.strings.deferred_str import UniqueText, unread
 
 
 class Unrecordable:
@@ -31,10 +32,11 @@ class Unrecordable:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # protocol probes (hasattr(x, "__array__")) are not uses of the value
             raise AttributeError(name)
-        return _used(self)
+        return _another(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _used(self)
+        """`(now() - start).total_seconds()`; an object of the program's that was drawn may do anything."""
+        return _used(self) if draws_object(self) else _another(self)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -54,6 +56,11 @@ def _another(self: Any, *args: Any) -> Any:
     return Unrecordable(self._function, self._refuse, self._is_dropped)
 
 
+def _text(self: Any, *args: Any) -> str:
+    """A text that is refused where it is read; any will do in one that is discarded."""
+    return "..." if self._is_dropped() else unread("...", partial(_used, self))
+
+
 def _in_text(instead: Any) -> Callable[..., Any]:
     """What makes a text of the value, or a number that `"%.2f" % value` formats: any will do in a string that is
     discarded."""
@@ -65,19 +72,39 @@ def _in_text(instead: Any) -> Callable[..., Any]:
 
 
 _ARITHMETIC = "add sub mul truediv floordiv mod pow"
-_PROPAGATES = f"{_ARITHMETIC} {' '.join('r' + name for name in _ARITHMETIC.split())} neg pos abs round".split()
+_COMPARISONS = "eq ne lt le gt ge getitem"
+_PROPAGATES = (
+    f"{_ARITHMETIC} {' '.join('r' + name for name in _ARITHMETIC.split())} {_COMPARISONS} neg pos abs round".split()
+)
 _USES = (
-    "bool complex hash len iter contains getitem eq ne lt le gt ge array setitem "
+    "bool complex hash len iter contains array setitem "
     "delitem next reversed matmul rmatmul divmod rdivmod invert trunc floor ceil enter exit "
     "and rand or ror xor rxor lshift rlshift rshift rrshift"
 )
+_DRAW_OBJECTS = ("choice", "choices", "sample")
+"""Functions whose results are the program's own objects."""
 
 for _name in _PROPAGATES:
     setattr(Unrecordable, f"__{_name}__", _another)
 for _name in _USES.split():
     setattr(Unrecordable, f"__{_name}__", _used)
-for _name, _instead in {"str": "...", "repr": "...", "format": "...", "int": 0, "index": 0, "float": 0.0}.items():
-    setattr(Unrecordable, f"__{_name}__", _in_text(_instead))
+for _name, _number in {"int": 0, "index": 0, "float": 0.0}.items():
+    setattr(Unrecordable, f"__{_name}__", _in_text(_number))
+for _name in ("str", "repr", "format"):
+    setattr(Unrecordable, f"__{_name}__", _text)
+
+
+def draws_object(value: Unrecordable) -> bool:
+    """Whether it may stand for an object of the program's."""
+    return unrecordable_function(value).rpartition(".")[2] in _DRAW_OBJECTS
+
+
+def refuse_use(value: Unrecordable | UniqueText) -> Any:
+    """Raises what ends the trace: the value gets out of the program."""
+    if isinstance(value, UniqueText):
+        value.read()
+    else:
+        _used(value)
 
 
 def unrecordable_function(value: Unrecordable) -> str:
@@ -87,5 +114,17 @@ def unrecordable_function(value: Unrecordable) -> str:
 
 def unrecordable(tracer: TracerView, name: str) -> Unrecordable:
     """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
-    is_dropped = partial(discarded.is_dropped, tracer)
-    return Unrecordable(name, lambda function: tracer.refuse("unrecordable-value", function=function), is_dropped)
+    return Unrecordable(name, partial(_refuse, tracer), partial(in_dropped_text, tracer))
+
+
+def in_dropped_text(tracer: TracerView) -> bool:
+    """Whether a text that is being made is discarded. If it is not, the tracer looks who reads it."""
+    if discarded.is_dropped(tracer):
+        return True
+    if "texts" not in tracer.plans.awake:
+        tracer.plans.wake("texts")
+    return False
+
+
+def _refuse(tracer: TracerView, function: str) -> NoReturn:
+    tracer.refuse("unrecordable-value", function=function)

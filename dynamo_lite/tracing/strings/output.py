@@ -11,12 +11,12 @@ import warnings
 from typing import Any
 
 from dynamo_lite.interpreter import datamodel
-from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.strings.deferred_str import read_all
 from dynamo_lite.tracing.strings.listeners import Listeners
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 
 _TEXT = ("__str__", "__repr__", "__format__")
 
@@ -74,7 +74,7 @@ def _is_program(tracer: TracerView, value: Any) -> bool:
 def call_warn(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A warning is skipped, unless a filter makes it an exception or the program catches it."""
     if tracer.own(Listeners).warnings_are_caught():
-        tracer.refuse("outside-object", what="warnings that it catches itself")
+        tracer.refuse("outside-object", what=_CAUGHT)
     if len(args) > 5 or kwargs.get("registry") is not None:
         tracer.refuse("outside-object", what="a registry of warnings of its own")
     if any(row[0] == "error" for row in warnings.filters):
@@ -87,20 +87,31 @@ def call_warn(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def call_catch_warnings(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of.
-
-    Without `as` the program has no name for the list: it is not made."""
+    """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of. The
+    program may hold it, and is refused where it looks into it."""
     catcher = args[0]
     if not getattr(catcher, "_record", False) or tracer.in_library():
         return NOT_HANDLED
-    frame: Any = tracer.vm.frame
-    if not tracer.sees_python or frame.pc >= len(frame.info.ops) or frame.info.ops[frame.pc][0] is not _DROPS:
-        tracer.refuse("outside-object", what="warnings that it catches itself")
+    if not tracer.sees_python:
+        tracer.refuse("outside-object", what=_CAUGHT)
     catcher._record = False
     try:
-        return tracer.vm.call(fn, args, kwargs)
+        tracer.vm.call(fn, args, kwargs)
     finally:
         catcher._record = True
+    return CaughtWarnings(_CAUGHT, lambda what: tracer.refuse("outside-object", what=what))
 
 
-_DROPS = HANDLERS["POP_TOP"]
+_CAUGHT = "warnings that it catches itself"
+
+
+class CaughtWarnings(Unrecordable):
+    """Stands for the list of warnings that were caught."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(name) if name.startswith("__") else refuse_use(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return refuse_use(self)

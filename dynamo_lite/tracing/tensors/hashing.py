@@ -31,7 +31,9 @@ from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import addresses
 from dynamo_lite.tracing.tensors import hashing
 from dynamo_lite.tracing.tensors.input_guards import are_one
+from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from dynamo_lite.tracing.world.unique_values import ObjectIds, UniqueValue
 
 _OURS = "dynamo_lite.interpreter"
 
@@ -82,12 +84,14 @@ def for_a_table(tracer: TracerView) -> bool:
 
 
 def call_id(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """id(x) in the program's own code; libraries use it as a key, which is harmless, and so may a `__hash__`."""
+    """id(x) in the program's own code: a key (world/unique_values.py). Libraries and a `__hash__` get the number."""
     if tracer.in_library():
         return NOT_HANDLED
     frame = tracer.vm.frame
     if frame is not None and _keeps_nothing(frame.code) and for_a_table(tracer):
         return NOT_HANDLED
+    if len(args) == 1 and not kwargs and tracer.sees_python and not isinstance(args[0], ATOMS):
+        return tracer.own(ObjectIds).of(args[0])
     tracer.refuse("unrecordable-id", function="id")
 
 
@@ -164,7 +168,7 @@ def shows_address(tracer: TracerView, items: Any) -> bool:
         _add_by_address(item, tracer.own(AddressesHashed).kinds, found)
     if found:
         tracer.heap.refresh()
-    return any(is_fake(item) or tracer.heap.is_young(item) for item in found)
+    return any(is_fake(item) or isinstance(item, UniqueValue) or tracer.heap.is_young(item) for item in found)
 
 
 def _add_by_address(value: Any, kinds: set[type], found: list[Any]) -> None:
@@ -204,8 +208,9 @@ def is_address(value: Any) -> bool:
     """Whether hash(value) is made of an address."""
     if _hashes_items(value):
         return any(map(is_address, value))
-    hasher = getattr(type(value), "__hash__", None)
-    return isinstance(value, FakeTensor) or hasher in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
+    if isinstance(value, (FakeTensor, UniqueValue)):
+        return True
+    return getattr(type(value), "__hash__", None) in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
 
 
 def _hashes_items(value: Any) -> bool:

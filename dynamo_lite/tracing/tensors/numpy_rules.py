@@ -14,7 +14,7 @@ from dynamo_lite.tracing.arrays import layouts
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import CallKind
-from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 from dynamo_lite.tracing.tensors import constructors
 from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, counterpart, is_array
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -87,8 +87,8 @@ def _to_tensor(before: Step | None, shares: bool) -> Step:
     """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if args and type(args[0]) is Unrecordable:
-            tracer.refuse("unrecordable-value", function=unrecordable_function(args[0]))
+        if args and issubclass(type(args[0]), Unrecordable):
+            refuse_use(args[0])
         if args and _holds_array(args[0]):
             args = (_stacked(tracer, fn, args[0]), *args[1:])
         if not args or not is_array(args[0]):

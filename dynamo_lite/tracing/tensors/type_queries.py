@@ -72,6 +72,25 @@ def _without_modes(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             _push_on_torch_function_stack(mode)
 
 
+def call_mode_query(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Which function modes are at work? The program's own: eager had none before it, which is a guard of each trace."""
+    if tracer.in_library():
+        return NOT_HANDLED
+    modes = _get_current_function_mode_stack()
+    for _ in modes:
+        _pop_torch_function_stack()
+    own = [mode for mode in modes if not isinstance(mode, FunctionMode)]
+    for mode in own:
+        _push_on_torch_function_stack(mode)
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        for _ in own:
+            _pop_torch_function_stack()
+        for mode in modes:
+            _push_on_torch_function_stack(mode)
+
+
 def _guard_class(tracer: TracerView, value: Any) -> None:
     """The program asks whether `value` is a parameter: the answer holds for inputs like the example's."""
     number = tracer.recorder.input_number(value) if is_fake(value) else None

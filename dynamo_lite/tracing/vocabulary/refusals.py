@@ -40,7 +40,8 @@ REFUSALS: dict[str, Refusal] = {
     "unrecordable-id": Refusal(
         errors.UnrecordableValue,
         "{function}() of an object gives its address, which differs from run to run.",
-        "compare with `is`, or key the table by something that the object holds (a name, an index).",
+        "use it as a key or compare it, while the object lives; else key the table by something that the object holds "
+        "(a name, an index).",
     ),
     "object-lifetime": Refusal(
         errors.UnrecordableValue,
@@ -85,11 +86,6 @@ REFUSALS: dict[str, Refusal] = {
         "The program reads {target}, a tensor that was computed from others that require grad before the call. In "
         "eager a gradient flows through it; the exported program holds it as a constant.",
         'compute it in forward, or keep it detach()ed; pass effects="drop" if the gradient may be lost.',
-    ),
-    "compiler-disabled": Refusal(
-        errors.UnsupportedCall,
-        "{function} is under torch.compiler.disable: its author says that it must not be traced.",
-        "take the decorator off, or make it a custom operator (torch.library.custom_op), which stays one call.",
     ),
     "backward-in-forward": Refusal(
         errors.UnsupportedEffect,
@@ -161,7 +157,8 @@ REFUSALS: dict[str, Refusal] = {
     "outside-world": Refusal(
         errors.UnrecordableValue,
         "{function}() reaches outside of the process (files, the network, other processes).",
-        "read what the program needs in __init__ and keep it; write results outside of forward.",
+        "read what the program needs in __init__ and keep it; write results outside of forward. (A file that is only "
+        "read, and whether a path is there, are taken, with a guard.)",
     ),
     "opaque-call": Refusal(
         errors.UnsupportedCall,
@@ -302,9 +299,10 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "generator-argument": Refusal(
         errors.UnsupportedCall,
-        "An operator is given a torch.Generator, whose state the exported program cannot carry.",
-        "leave `generator` out: the program then draws from the default generator; or make what a generator with a "
-        "constant seed gives in __init__, and keep it as a buffer.",
+        "An operator is given a torch.Generator that is older than the call, or draws by data: the exported program "
+        "cannot carry the generator's state.",
+        "leave `generator` out: the program then draws from the default generator; or make the generator in forward, "
+        "with a constant seed: what it draws is a constant.",
     ),
     "shared-buffer-assigned": Refusal(
         errors.UnsupportedEffect,

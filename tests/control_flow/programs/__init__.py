@@ -8,6 +8,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     counted,
     counting,
     effects,
+    extremes,
     frames,
     functions_of_autograd,
     growing,

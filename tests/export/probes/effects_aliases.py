@@ -220,7 +220,7 @@ def identity_of_tensors_in_containers():
     return Case(forward, (x, x), {"pair": {"a": t(3)}})
 
 
-@refused("unrecordable-id")
+@refused("input-identity")
 def identity_by_id_set():
     def body(self, a, b):
         return a * len({id(a), id(b)})

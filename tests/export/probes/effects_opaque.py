@@ -313,7 +313,7 @@ def objects_counted():
 # ---- files, processes, the environment
 
 
-@refused("outside-world")
+@equal
 def file_read():
     path = pathlib.Path(tempfile.gettempdir()) / "dynamo_lite_effects.txt"
     path.write_text("12")
@@ -325,14 +325,14 @@ def file_read():
     return Model(body), (t(3),)
 
 
-@refused("outside-world")
+@equal
 def file_read_by_pathlib():
     path = pathlib.Path(tempfile.gettempdir()) / "dynamo_lite_effects.txt"
     path.write_text("12")
     return Model(lambda self, x: x * int(path.read_text())), (t(3),)
 
 
-@refused("outside-world")
+@equal
 def file_exists():
     return Model(lambda self, x: x * (2 if os.path.exists("/nonexistent") else 3)), (t(3),)
 

@@ -146,7 +146,7 @@ def numpy_rng():
     return (f, (t(3),))
 
 
-@refused('generator-argument')
+@equal
 def torch_generator():
     def f(x):
         g = torch.Generator().manual_seed(1)

@@ -1,0 +1,6 @@
+"""What the program learns of the world around it: files, streams, generators, values that differ from call to call.
+
+`files.py`: constants with a guard; `unique_values.py`: keys; `seeded_draws.py`: what a torch.Generator draws.
+Called by `tracing/calls/registry.py`, `native_calls.py`, `tracing/node_metadata.py`, and what asks for classes and
+hashes. Imports `tracing/calls/run_native.py`, `tracing/strings`, `tracing/tensors/input_guards.py`, `capture/graph`.
+"""

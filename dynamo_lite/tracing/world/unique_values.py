@@ -1,0 +1,176 @@
+"""Values of which a program may know which are equal, and no more: addresses, UUIDs, the ids of threads.
+
+`id(p) in seen` is the same in each call, though the number that id() gives is not. So a program is given an object in
+its place, which has a hash and compares; any other use is refused at that line (strings/nondeterministic.py). A UUID's
+text is such a value, too.
+"""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
+from dynamo_lite.tracing.strings.deferred_str import UniqueText
+from dynamo_lite.tracing.strings.nondeterministic import (
+    Unrecordable,
+    draws_object,
+    in_dropped_text,
+    refuse_use,
+    unrecordable,
+)
+from dynamo_lite.tracing.tensors.input_guards import identical
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+
+
+class UniqueValue(Unrecordable):
+    """Stands for `value`, which differs from call to call: it is equal to itself."""
+
+    __slots__ = ("_value",)
+
+    def __init__(
+        self, value: Any, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool]
+    ) -> None:
+        super().__init__(function, refuse, is_dropped)
+        object.__setattr__(self, "_value", value)
+
+    def __hash__(self) -> int:
+        return hash(_value(self))
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, UniqueValue):
+            return bool(_value(self) == _value(other))
+        if isinstance(other, (int, uuid.UUID)):
+            self._refuse(self._function)  # one that is known from elsewhere
+        return NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+
+    def __str__(self) -> str:
+        return _text(self, str(_value(self)))
+
+    def __format__(self, spec: str) -> str:
+        return _text(self, format(_value(self), spec))
+
+
+class UniqueId(UniqueValue):
+    """A UUID. Its text is unique as well."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("hex", "urn"):
+            return _text(self, getattr(_value(self), name))
+        return super().__getattr__(name)
+
+
+class ObjectId(UniqueValue):
+    """The address of an object. A number with which it is compared may come from a library that has asked for it; not
+    so that of a tensor, for which the program may have a stand-in."""
+
+    __slots__ = ("_of_tensor",)
+
+    def __init__(self, tracer: TracerView, of: Any) -> None:
+        super().__init__(id(of), "id", partial(_refuse_id, tracer), partial(in_dropped_text, tracer))
+        object.__setattr__(self, "_of_tensor", is_fake(of))
+
+    __hash__ = UniqueValue.__hash__
+
+    def __eq__(self, other: Any) -> Any:
+        if type(other) is int and not object.__getattribute__(self, "_of_tensor"):
+            return bool(_value(self) == other)
+        return super().__eq__(other)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _value(unique: UniqueValue) -> Any:
+    return object.__getattribute__(unique, "_value")
+
+
+def _text(unique: UniqueValue, text: str) -> str:
+    """A text that is made of the value."""
+    unique._is_dropped()  # if not, the tracer looks who reads it
+    return UniqueText.made_of(text, partial(unique._refuse, unique._function))
+
+
+_SAMPLES = (0, 0.5, "", b"", time.localtime(0), *((now := datetime.datetime(2000, 1, 1)), now.date(), now - now))
+
+
+def class_of(value: Unrecordable) -> type:
+    """The class that a value has in eager; refuses one of which that is not known."""
+    return type(_value(value)) if isinstance(value, UniqueValue) else refuse_use(value)
+
+
+def is_instance(value: Unrecordable, classes: Any) -> bool:
+    """The same of isinstance(value, classes), which no class of a clock's or a generator's results may answer alone."""
+    if isinstance(value, UniqueValue):
+        return isinstance(_value(value), classes)
+    if type(value) is not Unrecordable or draws_object(value):
+        return refuse_use(value)
+    answers = {isinstance(sample, classes) for sample in _SAMPLES}
+    return answers.pop() if len(answers) == 1 else refuse_use(value)
+
+
+def _refuse_id(tracer: TracerView, function: str) -> NoReturn:
+    tracer.refuse("unrecordable-id", function=function)
+
+
+class ObjectIds(FeatureState):
+    """The objects whose addresses the program has asked for. They live on here: an address that another object may get
+    in eager is refused."""
+
+    def __init__(self, tracer: TracerView) -> None:
+        self._tracer = tracer
+        self._objects: dict[int, Any] = {}
+
+    def of(self, value: Any) -> ObjectId:
+        """What stands for id(value)."""
+        tracer = self._tracer
+        if is_tensor(value):
+            for known in self._objects.values():
+                if known is not value and identical(tracer, known, value):
+                    one, other = (tracer.recorder.input_number(t) or 0 for t in (known, value))
+                    names = tracer.inputs.names
+                    tracer.refuse("input-identity", left=names[one], right=names[other])
+        self.check()
+        self._objects.setdefault(id(value), value)
+        return ObjectId(tracer, value)
+
+    def check(self) -> None:
+        """Refuses where one of the objects has died: the next one may have its address."""
+        for key in self._objects:
+            if sys.getrefcount(self._objects[key]) <= _OURS:
+                _refuse_id(self._tracer, "id")
+
+
+_OURS = 2
+"""References to an object that nothing else holds: of the table, and of the function that counts."""
+
+
+UNIQUE = frozenset(
+    {"uuid.uuid1", "uuid.uuid4", "_thread.get_ident", "_thread.get_native_id", "posix.getpid", "os.getpid"}
+)
+"""Functions that may give keys."""
+
+
+def of_call(tracer: TracerView, name: str, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Unrecordable:
+    """What stands for the result of a function that differs from call to call."""
+    found = unrecordable(tracer, name)
+    if name not in UNIQUE or args or kwargs:
+        return found
+    if "texts" not in tracer.plans.awake:
+        tracer.plans.wake("texts")
+    value = run_native(fn, args, kwargs)
+    kind = UniqueId if isinstance(value, uuid.UUID) else UniqueValue
+    return kind(value, name, found._refuse, found._is_dropped)
