@@ -153,6 +153,8 @@ class Recorder(InputLifter):
             self.autocast.cache.check(func, fake_args, written(func, fake_args, fake_kwargs))
         if facts.is_mutable and remembers:
             static_cache.check_mutation(func, fake_args, fake_kwargs)
+        if facts.sees_memory and self.context.in_handler():  # before the run, which makes too small a memory larger
+            self._raise_withheld(func, fake_args, fake_kwargs, False)
         out, remember = self._known.recall(facts, fake_args, fake_kwargs, self.memory) if remembers else _UNKNOWN
         if not (is_known := out is not static_cache.MISS):
             try:
@@ -177,7 +179,7 @@ class Recorder(InputLifter):
         if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
             self.context.may_raise(str(func), may_raise.kinds)
         elif self.context.in_handler():
-            if not (is_known and facts.has_no_kernel):
+            if not (facts.sees_memory or (is_known and facts.has_no_kernel)):
                 self._raise_withheld(func, fake_args, fake_kwargs, is_known and facts.is_elementwise)
             self.layout.tried(func, lambda: self.context.goes_on(frozenset({RuntimeError})))
         self.record(func, node_args, node_kwargs, out)
@@ -189,7 +191,9 @@ class Recorder(InputLifter):
         """What is to be done once `func` has changed its operands in place, for what may be the same tensors."""
         if self.constant_storages or self.computed_storages:
             self._check_mutation(func, args, kwargs)
-        self._raise_overlap(func, args, kwargs)
+        if (error := in_place_checks.overlap_error(func, args, kwargs)) is not None:
+            self._raised = error
+            raise error
         found = []
         for tensor in written(func, args, kwargs):
             self.layout.matters(tensor, "written")
@@ -298,7 +302,8 @@ class Recorder(InputLifter):
 
     def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], sizes_fit: bool) -> None:
         """What eager raises though stand-ins do not, where the program may catch it."""
-        if (found := withheld_errors.withheld(func, args, kwargs, self.context.catches, sizes_fit)) is None:
+        found = withheld_errors.withheld(func, args, kwargs, self.context, self.layout, sizes_fit)
+        if found is None:
             return
         self._raised, sizes = found
         for size in sizes:
@@ -316,12 +321,6 @@ class Recorder(InputLifter):
 
     def _check_mutation(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         in_place_checks.check_constants(self, func, args, kwargs)
-
-    def _raise_overlap(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        error = in_place_checks.overlap_error(func, args, kwargs)
-        if error is not None:
-            self._raised = error
-            raise error
 
     def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place

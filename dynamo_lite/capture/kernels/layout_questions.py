@@ -42,7 +42,7 @@ FAILS_BY_LAYOUT = frozenset({
 
 
 class LayoutQuestions:
-    """asked: "contiguity", "strides", "offset": what must be as in the example for the program to be right.
+    """asked: "contiguity", "strides", "offset", "memory": what must be as in the example for the program to be right.
 
     copies: what may be a view in other calls, unless it is of an input (run/copies_or_views.py).
     unasked: operators whose results may lie otherwise in memory than their stand-ins: the kernel could not be asked.
@@ -94,6 +94,11 @@ class LayoutQuestions:
     def _copied(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
         if storage_key(tensor) != storage_key(result):
             self.copies.append(Copy(tensor, result, None if self._env is None else self._env.where()))
+
+    def memory_matters(self, operands: Iterable[Any]) -> None:
+        """The program goes on otherwise if the memory around these is smaller or larger."""
+        if any(isinstance(x, FakeTensor) and self.is_input(x) for x in operands):
+            self.asked |= {"offset", "memory"}
 
     def tried(self, func: Any, goes_on: Callable[[], bool]) -> None:
         """An operator is called, or has failed. goes_on: whether the program does where it fails."""

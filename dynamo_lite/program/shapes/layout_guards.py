@@ -27,7 +27,7 @@ def layout_guards(
     """Python over `L['name']` that holds for inputs which lie in memory as the example's do.
 
     stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes.
-    asked: "contiguity", "strides", "offset", "conj", "neg", "inference": what the program has asked.
+    asked: "contiguity", "strides", "offset", "memory", "conj", "neg", "inference": what the program has asked.
     sources: how each symbol is read off the inputs.
     """
     guards: list[str] = []
@@ -46,6 +46,8 @@ def layout_guards(
             guards.append(f"{path}.is_neg() is {leaf.is_neg()}")
         if "offset" in asked and isinstance(fake.storage_offset(), int):
             guards.append(f"{path}.storage_offset() == {fake.storage_offset()}")
+        if "memory" in asked and (nbytes := _text(fake.untyped_storage().nbytes(), env, sources)) is not None:
+            guards.append(f"{path}.untyped_storage().nbytes() == {nbytes}")
     return guards
 
 
