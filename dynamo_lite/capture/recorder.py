@@ -167,13 +167,15 @@ class Recorder(InputLifter):
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
         if facts.reshapes:
             in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
+        if facts.question is not None:
+            self.layout.asked.add(facts.question)
+            return out
         if facts.is_unrecorded or (facts.returns and isinstance(out, _NUMBERS)):
-            if facts.question is not None:
-                self.layout.asked.add(facts.question)
             return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
         if facts.asks_contiguity:
             self.layout.may_be_view(fake_args[0], out)
         if facts.asserts_metadata:
+            self.layout.may_convert(fake_args[0], out, fake_kwargs)
             self._assert_metadata(fake_args[0], node_args[0])
         may_raise = facts.may_raise
         if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):

@@ -34,6 +34,7 @@ def call_requires_grad(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -
                 return NOT_HANDLED
             tracer.refuse("tensor-attribute", name="requires_grad")
         check_around(tracer, tensor, "sets requires_grad of a tensor")
+        tracer.recorder.layout.matters(tensor, "changed")
         writes = tracer.own(TensorWrites)
         writes.made_leaf = writes.made_leaf or tracer.mark()
     return NOT_HANDLED
@@ -46,6 +47,7 @@ def call_is_view(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     number = tracer.recorder.input_number(args[0])
     if number is not None:
         return autograd_nodes.is_view(tracer, number)
+    tracer.recorder.layout.asked_for_base(args[0])
     return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
 
 
