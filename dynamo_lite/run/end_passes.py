@@ -50,7 +50,7 @@ from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 _HIDDEN = (
     "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
@@ -175,6 +175,18 @@ def _outputs(run: FinishedRun, call: CallRecord) -> None:
     if hidden is not None:
         raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
     mark_made(run.outputs.spec, lambda value: id(value) in tracer.heap.young_among((value,)))
+
+
+def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
+    """A caller of eager can neither save for backward nor change what forward has made in inference mode. (Where the
+    caller is in that mode, and for views of inference tensors that were passed in, the program returns the same.)"""
+    if torch.is_inference_mode_enabled():
+        return
+    found = [leaf for leaf in run.outputs.leaves if is_fake(leaf) and leaf.is_inference()]
+    outside = set(map(storage_key, run.recorder.from_outside())) if found else set()
+    if any(storage_key(leaf) not in outside for leaf in found):
+        text = "outputs that forward makes in torch.inference_mode are inference tensors in eager, not in the program"
+        _lose_gradient(run, run.tracer.refusal("inference-output", run.tracer.own(TensorWrites).inference), text)
 
 
 def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
@@ -330,6 +342,7 @@ WHILE_RECORDING: tuple[Pass, ...] = (
 RECORDED: tuple[Pass, ...] = (
     _kinds_of_result,
     _outputs,
+    _inference_tensors,
     _texts_of_outputs,
     _one_for_two,
     _arguments,

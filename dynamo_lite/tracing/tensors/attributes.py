@@ -30,6 +30,7 @@ class TensorWrites(FeatureState):
 
     drops: whether attributes that it sets on tensors from outside are left out of the program
     lost: those that were
+    inference: where it first entered torch.inference_mode
     made_leaf: where the program first set requires_grad on a tensor of its own
     wrappers: the tensors around others that it has made, by id
     """
@@ -38,6 +39,7 @@ class TensorWrites(FeatureState):
         self.drops = False
         self.lost: list[Lost] = []
         self.made_leaf: Mark | None = None
+        self.inference: Mark | None = None
         self.wrappers: dict[int, Any] = {}
 
 
