@@ -26,7 +26,7 @@ from dynamo_lite.program.trees.containers import leave_references, register_cont
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import copies_or_views, dying_objects
+from dynamo_lite.run import copies_or_views, custom_operators, dying_objects
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.torch_internals._torch_pytree import keystr
@@ -234,6 +234,12 @@ def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
     copies_or_views.check(run.recorder, [leaf for leaf in run.outputs.leaves if isinstance(leaf, torch.Tensor)])
 
 
+def _custom_operators(run: FinishedRun, call: CallRecord) -> None:
+    """What the program reads is no state that an operator written in Python changes."""
+    if run.tracer.sees_python:
+        custom_operators.check(run.tracer)
+
+
 def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
     """A result that is an input, a parameter or another result in eager, as a branch on data went, is its own here."""
     may_share = run.recorder.may_share
@@ -349,6 +355,7 @@ RECORDED: tuple[Pass, ...] = (
     _attributes_of_tensors,
     _shared_memory,
     _copies_or_views,
+    _custom_operators,
     _results_of_branches,
     _writes,
     _gradients,

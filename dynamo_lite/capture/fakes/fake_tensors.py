@@ -237,7 +237,7 @@ def in_whole_memory(fake: FakeTensor, tensor: torch.Tensor) -> FakeTensor:
     return fake
 
 
-def _end_in_memory(tensor: torch.Tensor) -> int:
+def _end_in_memory(tensor: torch.Tensor) -> Any:
     """The byte of its storage at which a tensor ends."""
     if not tensor.numel():
         return 0

@@ -324,7 +324,7 @@ def _real(
         if type(value) is not FakeTensor or value.layout is not torch.strided or value.device.type != "cpu":
             raise NotAsked
         shape, stride = (_real(tuple(numbers), run_time=run_time) for numbers in (value.shape, value.stride()))
-        if type(fill) is Emptied:
+        if isinstance(fill, Emptied):
             shape, fill = _emptied(shape, fill.dims), 0
         if math.prod(shape) > limit:
             raise NotAsked
