@@ -5,6 +5,8 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch._dispatch.python import enable_python_dispatcher
 from torch._functorch.autograd_function import custom_function_call
 from torch._functorch.pyfunctorch import (
@@ -14,6 +16,7 @@ from torch._functorch.pyfunctorch import (
     temporarily_clear_interpreter_stack,
 )
 from torch._higher_order_ops.base_hop import FunctionWithNoFreeVars
+from torch._library.custom_ops import OPDEFS
 from torch._ops import _higher_order_ops
 from torch._subclasses.fake_impls import fast_detach
 from torch._subclasses.fake_tensor import (
@@ -62,6 +65,9 @@ SYMBOLS = (
         "operators outside of the functorch transforms around them",
     ),
     Symbol("torch._higher_order_ops.base_hop:FunctionWithNoFreeVars", "the branches of eager higher-order operators"),
+    Symbol("torch._library.custom_ops:OPDEFS", "the custom operators that are written in Python"),
+    Symbol("torch._library.custom_ops#_init_fn", "the Python code of a custom operator"),
+    Symbol("torch._library.custom_ops#_backend_fns", "the Python code of a custom operator"),
     Symbol("torch._ops:_higher_order_ops", "which higher-order operators there are"),
     Symbol("torch._subclasses.fake_impls:fast_detach", "an alias of a stand-in without a call of the dispatcher"),
     Symbol("torch._subclasses.fake_tensor:DataDependentOutputException", "an operator whose meta kernel needs data"),
@@ -135,4 +141,11 @@ __all__ = [
     "fast_detach",
     "statically_known_true",
     "in_kernel_invocation_manager",
+    "python_kernels",
 ]
+
+
+def python_kernels(operator: OpOverload) -> list[Any]:
+    """The Python functions that a custom operator runs, as torch.library.custom_op has them."""
+    definition: Any = OPDEFS.get(operator._schema.name)
+    return [] if definition is None else [definition._init_fn, *definition._backend_fns.values()]

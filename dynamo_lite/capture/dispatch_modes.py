@@ -53,6 +53,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled as torch_set_grad_enabled
+from dynamo_lite.torch_internals._torch_tensors import _debug_has_internal_overlap
 
 
 class OperatorMode(ProxyTorchDispatchMode):
@@ -259,6 +260,15 @@ def _stride(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwa
     return tensor.stride(*args, **kwargs)
 
 
+def _asking_strides(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def ask(recorder: OperatorRecording, *args: Any, **kwargs: Any) -> Any:
+        recorder.layout.asked.add("strides")
+        with nullcontext() if recorder.env is None else recorder.env.inside_torch():
+            return recorder.eagerly(partial(fn, **kwargs), *args)
+
+    return ask
+
+
 def _storage_offset(recorder: OperatorRecording, tensor: torch.Tensor) -> Any:
     recorder.layout.asked.add("offset")
     return tensor.storage_offset()
@@ -328,6 +338,12 @@ _KEEP_OPERATORS: frozenset[Any] = frozenset(filter(subclasses.keeps_operators, (
 _GETITEM, _SETITEM = torch.Tensor.__getitem__, torch.Tensor.__setitem__
 _EQ: Any = torch.Tensor.__eq__
 
+_aten = torch.ops.aten
+_ASK_STRIDES = (
+    *(torch.Tensor.dim_order, _debug_has_internal_overlap, _aten.stride, _aten.stride.default),
+    *(_aten.sym_stride, _aten.sym_stride.default),
+)
+"""What answers in Python or C++, without an operator."""
 _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch_set_grad_enabled: _set_grad_enabled,
     _enter_autocast: _enter,
@@ -340,6 +356,7 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys((torch.Tensor.is_neg, torch.is_neg), _is_neg),
     torch.ops.aten.is_non_overlapping_and_dense: _is_dense,
     torch.ops.aten.is_non_overlapping_and_dense.default: _is_dense,
+    **{fn: _asking_strides(fn) for fn in _ASK_STRIDES},
     torch.Tensor.__deepcopy__: _deep_copy,
     torch.Tensor.random_: _random_between,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]

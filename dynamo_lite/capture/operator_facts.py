@@ -14,6 +14,7 @@ from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.constant_values import READS_DATA
 from dynamo_lite.capture.in_place_checks import may_reshape
 from dynamo_lite.capture.kernels import collectives, composites, data_errors
+from dynamo_lite.capture.kernels.eager_errors import SEES_MEMORY
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS
 from dynamo_lite.capture.operator_rules.table import ELEMENTWISE, IN_PLACE, VIEWS
 
@@ -40,6 +41,7 @@ class OperatorFacts:
     asserts_metadata: torch.export writes down what it took for granted
     has_no_kernel: it makes a view; where a rule or the memory says its result, eager makes it as well
     is_elementwise: its kernel raises nothing that hangs on the sizes, if they fit
+    sees_memory: its errors hang on memory beside the elements of its arguments
     may_raise: which errors the data may raise (data_errors.TABLE)
     without_generator: the same operator without the argument `generator`, if it is one of two
     """
@@ -47,7 +49,8 @@ class OperatorFacts:
     __slots__ = (
         *("func", "is_mutable", "returns", "lifts_fresh", "detaches", "by_parts", "is_collective", "reads_data"),
         *("keeps_statistics", "reshapes", "changes_elements", "is_unrecorded", "question", "asks_contiguity"),
-        *("asserts_metadata", "has_no_kernel", "is_elementwise", "may_raise", "without_generator"),
+        *("asserts_metadata", "has_no_kernel", "is_elementwise", "may_raise", "sees_memory"),
+        "without_generator",
     )
 
     def __init__(self, func: OpOverload) -> None:
@@ -68,6 +71,7 @@ class OperatorFacts:
         self.asserts_metadata = func in _METADATA_ASSERTED
         self.has_no_kernel = func in VIEWS
         self.is_elementwise = func in ELEMENTWISE
+        self.sees_memory = id(func) in SEES_MEMORY
         self.may_raise = data_errors.TABLE[func._overloadpacket._qualified_op_name]
         self.without_generator = _without_generator(func)
 

@@ -156,6 +156,8 @@ class Recorder(InputLifter):
             self.autocast.cache.check(func, fake_args, written(func, fake_args, fake_kwargs))
         if facts.is_mutable and remembers:
             static_cache.check_mutation(func, fake_args, fake_kwargs)
+        if facts.sees_memory and self.context.in_handler():  # before the run, which makes too small a memory larger
+            self._raise_withheld(func, fake_args, fake_kwargs, False)
         out, remember = self._known.recall(facts, fake_args, fake_kwargs, self.memory) if remembers else _UNKNOWN
         if not (is_known := out is not static_cache.MISS):
             try:
@@ -168,19 +170,21 @@ class Recorder(InputLifter):
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
         if facts.reshapes:
             in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
+        if facts.question is not None:
+            self.layout.asked.add(facts.question)
+            return out
         if facts.is_unrecorded or (facts.returns and isinstance(out, _NUMBERS)):
-            if facts.question is not None:
-                self.layout.asked.add(facts.question)
             return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
         if facts.asks_contiguity:
             self.layout.may_be_view(fake_args[0], out)
         if facts.asserts_metadata:
+            self.layout.may_convert(fake_args[0], out, fake_kwargs)
             self._assert_metadata(fake_args[0], node_args[0])
         may_raise = facts.may_raise
         if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
             self.context.may_raise(str(func), may_raise.kinds)
         elif self.context.in_handler():
-            if not (is_known and facts.has_no_kernel):
+            if not (facts.sees_memory or (is_known and facts.has_no_kernel)):
                 self._raise_withheld(func, fake_args, fake_kwargs, is_known and facts.is_elementwise)
             self.layout.tried(func, lambda: self.context.goes_on(frozenset({RuntimeError})))
         self.record(func, node_args, node_kwargs, out)
@@ -192,7 +196,9 @@ class Recorder(InputLifter):
         """What is to be done once `func` has changed its operands in place, for what may be the same tensors."""
         if self.constant_storages or self.computed_storages:
             self._check_mutation(func, args, kwargs)
-        self._raise_overlap(func, args, kwargs)
+        if (error := in_place_checks.overlap_error(func, args, kwargs)) is not None:
+            self._raised = error
+            raise error
         found = []
         for tensor in written(func, args, kwargs):
             self.layout.matters(tensor, "written")
@@ -301,7 +307,8 @@ class Recorder(InputLifter):
 
     def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], sizes_fit: bool) -> None:
         """What eager raises though stand-ins do not, where the program may catch it."""
-        if (found := withheld_errors.withheld(func, args, kwargs, self.context.catches, sizes_fit)) is None:
+        found = withheld_errors.withheld(func, args, kwargs, self.context, self.layout, sizes_fit)
+        if found is None:
             return
         self._raised, sizes = found
         for size in sizes:
@@ -319,12 +326,6 @@ class Recorder(InputLifter):
 
     def _check_mutation(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         in_place_checks.check_constants(self, func, args, kwargs)
-
-    def _raise_overlap(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        error = in_place_checks.overlap_error(func, args, kwargs)
-        if error is not None:
-            self._raised = error
-            raise error
 
     def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place

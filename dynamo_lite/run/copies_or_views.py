@@ -11,7 +11,7 @@ constant it depends on how the inputs lie in memory: then it is a question about
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
@@ -21,6 +21,7 @@ from dynamo_lite.capture.alias_analysis import written_arguments
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels.layout_questions import Copy, joined
 from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
@@ -34,16 +35,16 @@ def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
     uses = _uses([*recorder.level.graph.nodes], map(recorder.known_stand_in, results))
     groups = [*map(_keys, copies)]
     for copy, keys in zip(copies, groups):
-        if not uses.tell_apart(keys, joined(keys, groups), since=uses.made.get(storage_key(copy.result), uses.end)):
+        if not uses.tell_apart(keys, joined(keys, groups), since=uses.made.get(copy.result, uses.end)):
             continue
-        if env is not None and copy.tensor._has_symbolic_sizes_strides:
-            _ask(env, copy)
+        if env is not None and copy.layout is not None:
+            _ask(env, copy.layout, copy.where)
         else:
             recorder.layout.asked.add("strides")
 
 
 def _keys(copy: Copy) -> set[int]:
-    return {storage_key(copy.tensor), storage_key(copy.result)}
+    return {copy.tensor, copy.result}
 
 
 def _changed(graph: fx.Graph) -> set[int]:
@@ -84,13 +85,11 @@ def _memory(value: object) -> list[int]:
     return [storage_key(v) for v in values if isinstance(v, torch.Tensor) and v.layout is torch.strided]
 
 
-def _ask(env: TorchShapeEnv, copy: Copy) -> None:
+def _ask(env: TorchShapeEnv, layout: Iterable[Iterable[Any]], line: Origin | None) -> None:
     """It is a copy, or a view, as in the example. (Of data's sizes only run time knows, as in the kernel.)"""
-    layout = (copy.tensor.shape, copy.tensor.stride(), copy.result.shape)
     sizes, strides, shape = ([env.unwrap(size) for size in part] for part in layout)
     if any(env.hint_of(size) is None for size in (*sizes, *strides, *shape)):
         return
-    line = copy.where
     assert line is not None
     was, env.where = env.where, lambda: line
     try:

@@ -26,7 +26,7 @@ from dynamo_lite.program.trees.containers import leave_references, register_cont
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import copies_or_views, dying_objects, made_leaves
+from dynamo_lite.run import copies_or_views, custom_operators, dying_objects, made_leaves
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.torch_internals._torch_pytree import keystr
@@ -50,7 +50,7 @@ from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 _HIDDEN = (
     "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
@@ -186,6 +186,18 @@ def _outputs(run: FinishedRun, call: CallRecord) -> None:
     mark_made(run.outputs.spec, lambda value: id(value) in tracer.heap.young_among((value,)))
 
 
+def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
+    """A caller of eager can neither save for backward nor change what forward has made in inference mode. (Where the
+    caller is in that mode, and for views of inference tensors that were passed in, the program returns the same.)"""
+    if torch.is_inference_mode_enabled():
+        return
+    found = [leaf for leaf in run.outputs.leaves if is_fake(leaf) and leaf.is_inference()]
+    outside = set(map(storage_key, run.recorder.from_outside())) if found else set()
+    if any(storage_key(leaf) not in outside for leaf in found):
+        text = "outputs that forward makes in torch.inference_mode are inference tensors in eager, not in the program"
+        _lose_gradient(run, run.tracer.refusal("inference-output", run.tracer.own(TensorWrites).inference), text)
+
+
 def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
     """The caller reads each text that is returned; one that names an address is another in each call."""
     assert call.flat is not None
@@ -230,6 +242,12 @@ def _shared_memory(run: FinishedRun, call: CallRecord) -> None:
 
 def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
     copies_or_views.check(run.recorder, [leaf for leaf in run.outputs.leaves if isinstance(leaf, torch.Tensor)])
+
+
+def _custom_operators(run: FinishedRun, call: CallRecord) -> None:
+    """What the program reads is no state that an operator written in Python changes."""
+    if run.tracer.sees_python:
+        custom_operators.check(run.tracer)
 
 
 def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
@@ -354,12 +372,14 @@ WHILE_RECORDING: tuple[Pass, ...] = (
 RECORDED: tuple[Pass, ...] = (
     _kinds_of_result,
     _outputs,
+    _inference_tensors,
     _texts_of_outputs,
     _one_for_two,
     _arguments,
     _attributes_of_tensors,
     _shared_memory,
     _copies_or_views,
+    _custom_operators,
     _results_of_branches,
     _writes,
     _gradients,

@@ -92,7 +92,7 @@ class StandIns:
 
     def _of_any(self, tensor: torch.Tensor) -> torch.Tensor:
         plain = as_plain(tensor)
-        fake = constant_fake(self._mode, plain)
+        fake = in_whole_memory(constant_fake(self._mode, plain), plain)
         if plain is not tensor:
             self._kept.append(plain)  # the converter forgets what is gone
             fake._is_param = isinstance(tensor, nn.Parameter)
@@ -226,6 +226,23 @@ def _hashable(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple([item if type(item) is int else _hashable(item) for item in value])
     return value.node if isinstance(value, torch.SymInt) else value
+
+
+def in_whole_memory(fake: FakeTensor, tensor: torch.Tensor) -> FakeTensor:
+    """`fake`, with memory as large as that of `tensor`: torch's converter takes what the tensor shows of it."""
+    if tensor.layout is torch.strided and fake.layout is torch.strided:
+        nbytes = tensor.untyped_storage().nbytes()
+        if nbytes > _end_in_memory(tensor):
+            fake.untyped_storage().resize_(nbytes)
+    return fake
+
+
+def _end_in_memory(tensor: torch.Tensor) -> Any:
+    """The byte of its storage at which a tensor ends."""
+    if not tensor.numel():
+        return 0
+    last = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride()))
+    return (tensor.storage_offset() + last + 1) * tensor.dtype.itemsize
 
 
 PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)

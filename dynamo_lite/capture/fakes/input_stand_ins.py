@@ -9,7 +9,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
 from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
-from dynamo_lite.capture.fakes.fake_tensors import PLAIN, StandIns
+from dynamo_lite.capture.fakes.fake_tensors import PLAIN, StandIns, in_whole_memory
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
 from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
@@ -63,8 +63,12 @@ class InputStandIns:
         self._keep.append(alias)
         is_whole = self._are_plain and self._converter.is_whole(alias)
         if policy is not None:
-            return create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source, is_whole)
-        return self._converter.like_real(alias) if is_whole else constant_fake(self._fake_mode, alias)
+            fake = create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source, is_whole)
+        elif is_whole:
+            return self._converter.like_real(alias)
+        else:
+            fake = constant_fake(self._fake_mode, alias)
+        return fake if is_whole else in_whole_memory(fake, alias)
 
     def _of_another_mode(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
         """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""

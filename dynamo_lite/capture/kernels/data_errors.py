@@ -69,6 +69,11 @@ def _takes_tensor_bound(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     return any(isinstance(a, torch.Tensor) for a in (*args[1:3], *kwargs.values()))
 
 
+def _takes_order(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """`searchsorted` with a tensor of the indices that would sort."""
+    return isinstance(kwargs.get("sorter"), torch.Tensor)
+
+
 def _is_between_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     return any(isinstance(a, torch.Tensor) for a in args[:2])
 
@@ -107,9 +112,11 @@ _ROWS: tuple[tuple[Kinds, Condition, str], ...] = (
         poisson binomial bincount histc histogram histogramdd cov quantile nanquantile repeat_interleave
         _pack_padded_sequence _pad_packed_sequence segment_reduce istft max_unpool2d max_unpool3d tensor_split
         sparse_coo_tensor _sparse_coo_tensor_with_dims_and_tensors sparse_csr_tensor sparse_compressed_tensor
-        fake_quantize_per_channel_affine fake_quantize_per_tensor_affine quantize_per_tensor quantize_per_channel
+        fake_quantize_per_channel_affine fake_quantize_per_channel_affine_cachemask fake_quantize_per_tensor_affine
+        quantize_per_tensor quantize_per_channel
         _assert_async _assert_scalar
     """),
+    (_RUNTIME, _takes_order, "searchsorted"),
     (_RUNTIME, _takes_tensor_bound, "normal normal_"),
     (_RUNTIME, _is_between_tensors, "linspace logspace"),
     (_RUNTIME, _divides_whole_numbers, """

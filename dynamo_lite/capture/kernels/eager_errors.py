@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import torch
 
@@ -30,18 +30,41 @@ from dynamo_lite.torch_internals._torch_dispatch import (
     _DisablePythonDispatcher,
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.torch_internals._torch_tensors import _neg_view
 
 _KERNELS_RAISE = (RuntimeError, IndexError, TypeError, NotImplementedError)
 """What kernels raise themselves: where eager cannot be asked, stand-ins are taken to raise the same."""
 OURS = frozenset({"aten", "prims"})
 """The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run to ask."""
-_INT = {int}
-_LIMIT = 1 << 24
+aten = torch.ops.aten
+SEES_MEMORY: Final[frozenset[int]] = frozenset(
+    map(id, (
+        aten.as_strided.default, aten.as_strided_.default, aten.as_strided_copy.default,
+        aten.as_strided_scatter.default, aten.set_.source_Tensor, aten.view.dtype, aten.view_as_complex.default,
+    ))
+)  # fmt: skip
+"""By their ids, the operators whose errors rest on memory beside the elements of a tensor: how much there is, where it
+begins."""
+_LIMIT: Final = 1 << 24
 """Elements of the largest argument that is made: the kernel may run to its end."""
+_MEMORY = 1 << 32
+"""Bytes around a tensor, which nothing touches."""
+_INT = {int}
+Storages = dict[int, torch.Tensor]
+"""The memory that real arguments lie in, by that of their stand-ins."""
 
 
 class NotAsked(Exception):
     """Eager cannot be asked: memory that cannot be made or is too large, another device, a size of run time."""
+
+
+class Emptied(NamedTuple):
+    """Stands for what tensors hold: nothing, for their sizes in these dimensions are 0."""
+
+    dims: slice
+
+
+_EMPTIED: Final = (Emptied(slice(1)), Emptied(slice(-1, None)), Emptied(slice(None)))
 
 
 def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> Exception:
@@ -60,6 +83,8 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
         raise NotAsked
     if of_kernel and _has_mask((args, kwargs)) and _RUN_TIME.search(str(error)):
         raise _not_run(func, "whether it raises depends on how many elements a mask takes")
+    if of_kernel and _is_of_fallback(error) and rests_on_data(error, func, args, kwargs):
+        raise _not_run(func, _first_line(error))
     eager = _raised_at_any_size(func, args, kwargs)
     if eager is not None and (of_kernel or type(eager) is type(error)):
         return eager
@@ -67,8 +92,11 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
         return error
     if not isinstance(error, _KERNELS_RAISE):
         raise NotAsked
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    raise _not_run(func, reason)
+    raise _not_run(func, _first_line(error))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _not_run(func: OpOverload, reason: str) -> CaptureError:
@@ -108,6 +136,11 @@ def _is_of_kernel(error: Exception) -> bool:
     )
 
 
+def _is_of_fallback(error: Exception) -> bool:
+    """Whether FakeTensorMode has run the real kernel, on zeros, for want of another."""
+    return any(frame.f_code.co_name == "run_fallback_kernel" for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
 _PARTS = ("_subclasses", "_meta_registrations", "_refs", "_prims", "_decomp", "_library")
 _KERNELS = (str(Path(__file__).parent / "composites"), *(str(Path(torch.__file__).parent / part) for part in _PARTS))
 """Where the Python code is that runs in the place of kernels. Checked against torch 2.13.0."""
@@ -140,7 +173,7 @@ _NUMBERS = (3, 2, 1, 0, 7, 64)
 
 
 def raised_on(
-    fill: int, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int = _LIMIT,
+    fill: int | Emptied, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int = _LIMIT,
     run_time: int | None = None,
 ) -> Exception | None:  # fmt: skip
     """What the real kernel raises on tensors that hold `fill`, of at most `limit` elements; None if nothing.
@@ -155,8 +188,9 @@ def raised_on(
     ):
         warnings.simplefilter("ignore")
         try:
-            real_args = [_real(a, None, fill, limit, run_time) for a in args]
-            real_kwargs = {k: _real(v, None, fill, limit, run_time) for k, v in kwargs.items()}
+            storages: Storages | None = {} if id(func) in SEES_MEMORY else None
+            real_args = [_real(a, storages, fill, limit, run_time) for a in args]
+            real_kwargs = {k: _real(v, storages, fill, limit, run_time) for k, v in kwargs.items()}
         except RuntimeError as error:  # a kind of tensor that is not made so (quantized)
             raise NotAsked from error
         try:
@@ -164,6 +198,30 @@ def raised_on(
         except Exception as eager:
             return eager.with_traceback(None)
     return None
+
+
+def rests_on_data(
+    error: Exception, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int = _LIMIT
+) -> bool:
+    """Whether `error`, which eager raises on zeros, may be about the zeros.
+
+    It is not if it is about a dtype, or if it is the same where there are no elements.
+    """
+    tensors = [value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, torch.Tensor)]
+    if type(error) is NotImplementedError or all(shown_number(t.numel()) == 0 for t in tensors):
+        return False
+    for emptied in _EMPTIED:
+        try:
+            other = raised_on(emptied, func, args, kwargs, limit)
+        except NotAsked:
+            continue
+        if type(other) is type(error) and _without_numbers(other) == _without_numbers(error):
+            return False
+    return True
+
+
+def _without_numbers(error: Exception) -> str:
+    return re.sub(r"\d+", "", str(error))
 
 
 def symbolic_sizes(values: Any) -> list[Any]:
@@ -201,11 +259,11 @@ def of_overlap(
     if func.namespace != "aten" or not any(_may_overlap(tensor, (args, kwargs)) for tensor in written):
         return None
     with DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher():
-        storages: dict[int, torch.Tensor] = {}
+        storages: Storages = {}
         try:
             real_args = [_real(a, storages) for a in args]
             real_kwargs = {k: _real(v, storages) for k, v in kwargs.items()}
-        except NotAsked:
+        except (NotAsked, RuntimeError):
             return None
         try:
             with torch.no_grad():
@@ -252,25 +310,29 @@ def rest_on_overlap(tensor: torch.Tensor) -> None:
             bool(size > 1)
 
 
-def shown_number(size: Any) -> Any:
-    """The number of the example."""
-    return size if type(size) is int else size.node.hint
-
-
 def _real(
-    value: Any, storages: dict[int, torch.Tensor] | None = None, fill: int = 0, limit: int = _LIMIT,
+    value: Any, storages: Storages | None = None, fill: int | Emptied = 0, limit: int = _LIMIT,
     run_time: int | None = None,
 ) -> Any:  # fmt: skip
-    """The argument as eager has it in the example. With `storages`: zeros, in memory that is shared as it is there."""
+    """The argument as eager has it in the example, holding `fill`.
+
+    storages: with these, tensors are in memory that is as large as it is there, and shared as it is there.
+    run_time: the number that sizes of run time are taken for.
+    Raises: NotAsked.
+    """
     if isinstance(value, torch.Tensor):
         if type(value) is not FakeTensor or value.layout is not torch.strided or value.device.type != "cpu":
             raise NotAsked
         shape, stride = (_real(tuple(numbers), run_time=run_time) for numbers in (value.shape, value.stride()))
+        if isinstance(fill, Emptied):
+            shape, fill = _emptied(shape, fill.dims), 0
         if math.prod(shape) > limit:
             raise NotAsked
         if storages is not None:
-            return _in_storage(value, shape, stride, storages)
-        return torch.empty_strided(shape, stride, dtype=value.dtype).fill_(fill)
+            made = _in_storage(value, shape, stride, storages, run_time)
+        else:
+            made = torch.empty_strided(shape, stride, dtype=value.dtype)
+        return _with_bits_of(value, made.fill_(fill))
     if isinstance(value, SYMBOLIC_TYPES):
         return _number(value, run_time)
     if type(value) in (list, tuple):
@@ -278,6 +340,19 @@ def _real(
             return value
         return type(value)([_real(v, storages, fill, limit, run_time) for v in value])
     return value
+
+
+def _with_bits_of(value: FakeTensor, made: torch.Tensor) -> torch.Tensor:
+    """`made` as conjugated and negated as a stand-in."""
+    if value.is_conj():
+        made = made.conj()
+    return _neg_view(made) if value.is_neg() else made
+
+
+def _emptied(shape: Sequence[int], dims: slice) -> tuple[int, ...]:
+    sizes = [*shape]
+    sizes[dims] = [0] * len(sizes[dims])
+    return tuple(sizes)
 
 
 def _number(size: Any, run_time: int | None) -> Any:
@@ -294,14 +369,19 @@ def _number(size: Any, run_time: int | None) -> Any:
     return evaluate(node, values)
 
 
-def _in_storage(value: FakeTensor, shape: Any, stride: Any, storages: dict[int, torch.Tensor]) -> torch.Tensor:
-    offset = _real(value.storage_offset())
+def _in_storage(value: FakeTensor, shape: Any, stride: Any, storages: Storages, run_time: int | None) -> torch.Tensor:
+    offset = _real(value.storage_offset(), run_time=run_time)
     needed = 1 + offset + sum((size - 1) * step for size, step in zip(shape, stride)) if math.prod(shape) else 0
-    nbytes = _real(value.untyped_storage().nbytes())
-    if not isinstance(nbytes, int) or max(nbytes, needed * value.dtype.itemsize) > _LIMIT:
-        raise NotAsked
+    nbytes = max(_real(value.untyped_storage().nbytes(), run_time=run_time), needed * value.dtype.itemsize)
     key = value.untyped_storage()._cdata
     if key not in storages:
-        storages[key] = torch.zeros(max(nbytes, needed * value.dtype.itemsize), dtype=torch.uint8)
+        if nbytes > _MEMORY:
+            raise NotAsked
+        storages[key] = torch.empty(nbytes, dtype=torch.uint8)
     empty = torch.empty(0, dtype=value.dtype)
     return empty.set_(storages[key].untyped_storage(), offset, shape, stride)
+
+
+def shown_number(size: Any) -> Any:
+    """The number of the example."""
+    return size if type(size) is int else size.node.hint

@@ -23,11 +23,12 @@ aten = torch.ops.aten
 
 ANSWERED: Mapping[Any, str] = MappingProxyType({
     aten.is_contiguous.default: "contiguity", aten.is_contiguous.memory_format: "strides",
+    aten.sym_is_contiguous.default: "strides",
     aten.is_non_overlapping_and_dense.default: "strides", aten.is_strides_like_format.default: "strides",
     aten.stride.default: "strides", aten.stride.int: "strides", aten.sym_stride.default: "strides",
     aten.sym_stride.int: "strides", aten.storage_offset.default: "offset", aten.sym_storage_offset.default: "offset",
 })  # fmt: skip
-"""Operators that answer a question about layout with a number, and what they ask."""
+"""Operators that answer a question about layout with numbers, and what they ask."""
 
 COPIES_OR_VIEWS = frozenset({
     aten.reshape.default, aten.flatten.using_ints, aten.ravel.default, aten.reshape_as.default,
@@ -42,8 +43,9 @@ FAILS_BY_LAYOUT = frozenset({
 
 
 class LayoutQuestions:
-    """asked: "contiguity", "strides", "offset": what must be as in the example for the program to be right.
+    """asked: "contiguity", "strides", "offset", "memory": what must be as in the example for the program to be right.
 
+    chooses: whether an operator has viewed or copied, as layout decides.
     copies: what may be a view in other calls, unless it is of an input (run/copies_or_views.py).
     unasked: operators whose results may lie otherwise in memory than their stand-ins: the kernel could not be asked.
     """
@@ -56,7 +58,9 @@ class LayoutQuestions:
         self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
         self._kept: list[Any] = []  # that memory, so that no other gets its key
         self.copies: list[Copy] = []
+        self.chooses = False
         self._inputs: frozenset[int] = frozenset()
+        self._told_apart: set[int] = set()  # memory of tensors whose attributes differ from those of a copy
 
     def expect(self, inputs: Iterable[Any]) -> None:
         """Says what the inputs of the program are."""
@@ -83,21 +87,43 @@ class LayoutQuestions:
         self._shared.append(keys)
         for key in keys:
             self._open.setdefault(key, []).append(opened)
+        if keys & self._told_apart:
+            self.matters(result, "changed")
 
     def may_be_view(self, tensor: Any, result: Any) -> None:
         """An operator has viewed or copied a tensor."""
+        self.chooses = True
         if self.is_input(tensor):
             self.depends(tensor, result, "contiguity")
         else:
             self._copied(tensor, result)
 
+    def may_convert(self, tensor: Any, result: Any, options: Mapping[str, Any]) -> None:
+        """`Tensor.to`: with a memory format, it gives the tensor itself where that lies so in memory."""
+        if options.get("memory_format") not in (None, torch.preserve_format):
+            self.depends(tensor, result, "strides", is_recorded=result is not tensor)
+
     def _copied(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
         if storage_key(tensor) != storage_key(result):
-            self.copies.append(Copy(tensor, result, None if self._env is None else self._env.where()))
+            self._kept += (tensor.untyped_storage(), result.untyped_storage())
+            varies = tensor._has_symbolic_sizes_strides
+            layout = (tuple(tensor.shape), tuple(tensor.stride()), tuple(result.shape)) if varies else None
+            where = None if self._env is None else self._env.where()
+            self.copies.append(Copy(storage_key(tensor), storage_key(result), layout, where))
+
+    def memory_matters(self, operands: Iterable[Any]) -> None:
+        """The program goes on otherwise if the memory around these is smaller or larger."""
+        if any(isinstance(x, FakeTensor) and self.is_input(x) for x in operands):
+            self.asked |= {"offset", "memory"}
 
     def tried(self, func: Any, goes_on: Callable[[], bool]) -> None:
         """An operator is called, or has failed. goes_on: whether the program does where it fails."""
         if func in FAILS_BY_LAYOUT and goes_on():
+            self.asked.add("strides")
+
+    def asked_for_base(self, tensor: torch.Tensor) -> None:
+        """The program asks whether a tensor is a view. What `reshape` gives is one as its argument lies in memory."""
+        if self.chooses and not self.is_input(tensor):
             self.asked.add("strides")
 
     def returned(self, results: Iterable[torch.Tensor], held: Iterable[Any]) -> None:
@@ -109,9 +135,9 @@ class LayoutQuestions:
         results = [t for t in results if isinstance(t, FakeTensor) and t.layout is torch.strided]
         seen = {storage_key(t) for t in held if isinstance(t, FakeTensor) and t.layout is torch.strided}
         seen |= self._inputs
-        for result in results if self._shared else ():
+        for at, result in enumerate(results if self._shared else ()):
             reached = self._may_share(storage_key(result))
-            others = {storage_key(t) for t in results if t is not result}
+            others = {storage_key(t) for i, t in enumerate(results) if i != at}
             if reached & (seen | others):
                 self.matters(result, "returned")
 
@@ -120,8 +146,14 @@ class LayoutQuestions:
         return joined({key}, self._shared)
 
     def matters(self, tensor: Any, use: str) -> None:
-        """The tensor is "written", "returned" beside what it may be a copy of, or "compared" with one by identity."""
-        if self._open and isinstance(tensor, FakeTensor) and tensor.layout is torch.strided:
+        """The tensor is "written", "returned" beside what it may be a copy of, "compared" with one by identity,
+        "changed" as an object (an attribute), or "watched" by a weak reference."""
+        if not isinstance(tensor, FakeTensor) or tensor.layout is not torch.strided:
+            return
+        if use in ("changed", "watched"):
+            self._told_apart.add(storage_key(tensor))
+            self._kept.append(tensor.untyped_storage())
+        if self._open:
             key = storage_key(tensor)
             opened = self._open.pop(key, [])
             if use == "written" and (copies := [one for one in opened if one.is_copy]):
@@ -150,10 +182,13 @@ def joined(keys: set[int], groups: Iterable[set[int]]) -> set[int]:
 
 class Copy(NamedTuple):
     """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes, or where inputs lie
-    otherwise in memory. where: the line, if sizes vary."""
+    otherwise in memory. Both by their memory: the tensors may die.
 
-    tensor: torch.Tensor
-    result: torch.Tensor
+    layout: sizes and strides of the one, sizes of the other, if they vary. where: the line, if sizes vary."""
+
+    tensor: int
+    result: int
+    layout: tuple[tuple[Any, ...], ...] | None
     where: Origin | None
 
 

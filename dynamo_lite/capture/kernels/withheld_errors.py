@@ -14,7 +14,10 @@ from typing import Any, Final
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
+from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.kernels import eager_errors
+from dynamo_lite.capture.kernels.eager_errors import SEES_MEMORY
+from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply
 from dynamo_lite.symbolic_shapes.expressions.substitution import top_atoms
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
@@ -38,19 +41,26 @@ def withheld(
     func: OpOverload,
     args: Sequence[Any],
     kwargs: dict[str, Any],
-    catches: Callable[[frozenset[type[BaseException]]], bool],
+    context: NodeContext,
+    layout: LayoutQuestions,
     sizes_fit: bool = False,
 ) -> tuple[Exception, list[Any]] | None:
-    """(what eager raises for this call, the symbolic sizes that it rests on); None if it raises nothing, if
+    """(what eager raises for this call, the symbolic sizes that it rests on); None if it raises nothing on zeros, if
     the program does not catch it, or if eager cannot be asked.
 
     sizes_fit: the operator is elementwise and a rule has its result, so that the answer does not rest on the sizes.
     """
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
-    if not catches(KINDS):
+    if not context.catches(KINDS):
         return None
     described = _kind if sizes_fit else _described
+    sees_memory = id(func) in SEES_MEMORY
+    if sees_memory:
+        described = _in_memory
+        layout.memory_matters(args)
+        layout.tried(func, lambda: True)
+        _ask_for_bounds(func, args, kwargs)
     key = _key((args, tuple(kwargs.items())), func, described)
     if key in _SUCCEEDED:
         return None
@@ -58,8 +68,11 @@ def withheld(
     if not all(map(_is_short, symbolic)):
         return None
     try:
-        error = _raised_whatever_the_data(func, args, kwargs)
+        error = eager_errors.raised_on(0, func, args, kwargs, _LIMIT)
     except eager_errors.NotAsked:
+        return None
+    if error is not None and not sees_memory and eager_errors.rests_on_data(error, func, args, kwargs, _LIMIT):
+        context.may_raise(str(func), frozenset({type(error)}))
         return None
     if error is not None:
         # A dtype that no kernel takes is not taken for other sizes either.
@@ -69,6 +82,18 @@ def withheld(
     if key is not None:
         _SUCCEEDED[key] = func
     return None
+
+
+def _ask_for_bounds(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Makes it a guard that what `as_strided` shows is in its argument's memory, or is not, if that hangs on sizes."""
+    of = dict(zip([argument.name for argument in func._schema.arguments], args)) | kwargs
+    if "stride" not in of or not eager_errors.symbolic_sizes((args, kwargs)):
+        return
+    offset = of.get("storage_offset")
+    last = sum((size - 1) * step for size, step in zip(of["size"], of["stride"]))
+    end = (args[0].storage_offset() if offset is None else offset) + last + 1
+    if all(bool(size > 0) for size in of["size"]):
+        bool(end * args[0].dtype.itemsize <= args[0].untyped_storage().nbytes())
 
 
 def _is_short(size: Any) -> bool:
@@ -83,15 +108,6 @@ def _is_short(size: Any) -> bool:
         if len(seen) > _OPERATORS:
             return False
     return True
-
-
-def _raised_whatever_the_data(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """An error of both zeros and ones."""
-    error = eager_errors.raised_on(0, func, args, kwargs, _LIMIT)
-    if error is None:
-        return None
-    other = eager_errors.raised_on(1, func, args, kwargs, _LIMIT)
-    return error if type(other) is type(error) and str(other) == str(error) else None
 
 
 def _key(value: Any, func: OpOverload, described: Callable[[Any], Any]) -> Any:
@@ -118,6 +134,14 @@ def _kind(value: Any) -> Any:
     if type(value) is FakeTensor and value.layout is torch.strided:
         return FakeTensor, value.dtype, device_of(value).type, value.dim() == 0
     return (type(value), tuple(map(_kind, value))) if isinstance(value, list | tuple) else _described(value)
+
+
+def _in_memory(value: Any) -> Any:
+    """As `_described`, with the size of a tensor's memory."""
+    if type(value) is FakeTensor and value.layout is torch.strided:
+        nbytes = value.untyped_storage().nbytes()
+        return *_described(value), nbytes if type(nbytes) is int else _number(nbytes)
+    return (type(value), tuple(map(_in_memory, value))) if isinstance(value, list | tuple) else _described(value)
 
 
 def _described(value: Any) -> Any:

@@ -27,6 +27,7 @@ from dynamo_lite.interpreter.datamodel.operators import (
     compare,
     eq,
     inplace,
+    is_,
     truth,
     unary,
 )
@@ -54,7 +55,8 @@ from dynamo_lite.interpreter.datamodel.protocols import (
 __all__ = [
     "BINARY", "COMPARE", "INPLACE", "MISSING", "UNARY", "advance", "ascii_", "call_length_hint", "binary", "bytes_",
     "call_class", "class_changed", "compare", "construct", "contains", "delattr_", "delitem", "eq", "format_",
-    "getattr_", "getitem", "hash_", "index_", "inplace", "isinstance_", "issubclass_", "iter_", "length",
+    "getattr_", "getitem", "hash_", "index_", "inplace",
+    "is_", "isinstance_", "issubclass_", "iter_", "length",
     "lookup_special", "native", "next_", "repr_", "setattr_", "setitem", "str_", "truth",
     "type_lookup", "unary",
 ]  # fmt: skip

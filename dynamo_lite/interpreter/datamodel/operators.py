@@ -173,6 +173,16 @@ def truth(vm: Any, x: Any) -> bool:
     return vm.trampolines.apply_shallow(bool, x)
 
 
+def is_(vm: Any, left: Any, right: Any) -> bool:
+    """left is right, as the instruction IS_OP has it."""
+    same = left is right
+    if right is not None and vm.on_look is not None:
+        vm.on_look("is", left, right)
+    if not same and vm.on_identity is not None and right is not None:
+        same = vm.on_identity(left, right)
+    return same
+
+
 def eq(vm: Any, a: Any, b: Any) -> bool:
     """Equality as containers ask it (PyObject_RichCompareBool): identity first, then the truth of `a == b`."""
     return a is b or truth(vm, COMPARE["=="](vm, a, b))

@@ -44,7 +44,10 @@ def getitem(vm: Any, container: Any, key: Any) -> Any:
         else:
             if vm.before_write is not None and issubclass(type(container), defaultdict):
                 key = key if vm.on_key is None else vm.on_key(key)
-                vm.before_write("item", container, key, MISSING)  # a read of a key that is not there stores one
+                if type(key) not in _KEYS or not dict.__contains__(container, key):
+                    if type(key) in _KEYS and vm.on_look is not None:
+                        vm.on_look("item", container, key)
+                    vm.before_write("item", container, key, MISSING)  # a read of a key that is not there stores one
             _arm_key(vm, kind, key)
             value = vm.trampolines.apply_shallow(operator.getitem, container, key)
     except LookupError:

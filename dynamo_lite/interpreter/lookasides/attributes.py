@@ -122,6 +122,17 @@ def _delitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return datamodel.delitem(vm, *args)
 
 
+def _identity(compare: Any) -> Handler:
+    """`operator.is_` and `operator.is_not`: told to the observer as the instruction is."""
+
+    def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) != 2 or kwargs:
+            return vm.trampolines.call(compare, args, kwargs)
+        return datamodel.is_(vm, *args) is (compare is operator.is_)
+
+    return handler
+
+
 def _attrgetter(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     getter, *rest = args
     if len(rest) != 1 or kwargs or type(getter) is not operator.attrgetter:
@@ -171,6 +182,8 @@ TABLE: dict[Any, Handler] = {
     type.__setattr__: _writer(type.__setattr__),
     object.__delattr__: _deleter(object.__delattr__),
     type.__delattr__: _deleter(type.__delattr__),
+    operator.is_: _identity(operator.is_),
+    operator.is_not: _identity(operator.is_not),
     operator.getitem: _getitem,
     operator.setitem: _setitem,
     operator.delitem: _delitem,

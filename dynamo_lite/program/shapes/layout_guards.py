@@ -27,14 +27,14 @@ def layout_guards(
     """Python over `L['name']` that holds for inputs which lie in memory as the example's do.
 
     stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes.
-    asked: "contiguity", "strides", "offset", "conj", "neg", "inference": what the program has asked.
+    asked: "contiguity", "strides", "offset", "memory", "conj", "neg", "inference": what the program has asked.
     sources: how each symbol is read off the inputs.
     """
     guards: list[str] = []
     for path, leaf, fake in zip(paths_of(inputs), inputs.leaves, stand_ins) if asked else ():
         if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor) or fake.layout is not torch.strided:
             continue
-        if "strides" in asked or ("contiguity" in asked and not _is_contiguous(leaf)):
+        if "strides" in asked or ("contiguity" in asked and not _is_plain(leaf, fake)):
             guards += _strides(path, fake, env, sources)
         elif "contiguity" in asked and fake.dim():
             guards.append(f"{path}.is_contiguous()")
@@ -46,11 +46,22 @@ def layout_guards(
             guards.append(f"{path}.is_neg() is {leaf.is_neg()}")
         if "offset" in asked and isinstance(fake.storage_offset(), int):
             guards.append(f"{path}.storage_offset() == {fake.storage_offset()}")
+        if "memory" in asked and (nbytes := _text(fake.untyped_storage().nbytes(), env, sources)) is not None:
+            guards.append(f"{path}.untyped_storage().nbytes() == {nbytes}")
     return guards
 
 
-def _is_contiguous(leaf: torch.Tensor) -> bool:
-    return all(isinstance(n, int) for n in leaf.shape) and leaf.is_contiguous()
+def _is_plain(leaf: torch.Tensor, fake: torch.Tensor) -> bool:
+    """Whether an input is contiguous, and nothing else: of a batch with one channel, or one pixel, kernels may take
+    contiguous strides for channels last."""
+    if not all(isinstance(n, int) for n in leaf.shape) or not leaf.is_contiguous():
+        return False
+    channels, pixels = fake.shape[1:2], fake.shape[2:]
+    return fake.dim() not in (4, 5) or not (_may_be_one(channels) or _may_be_one(pixels))
+
+
+def _may_be_one(sizes: Sequence[Any]) -> bool:
+    return all(not isinstance(size, int) or size == 1 for size in sizes)
 
 
 def _strides(path: str, fake: torch.Tensor, env: TorchShapeEnv | None, sources: Mapping[Symbol, str]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from dynamo_lite.tracing.effects.descriptions import Effects, is_globals, regist
 from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_places import is_scratch
 from dynamo_lite.tracing.effects.unreachable_containers import unreachable
-from dynamo_lite.tracing.heap import locks
+from dynamo_lite.tracing.heap import locks, shared_buffers
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -87,8 +87,22 @@ def _outside(tracer: TracerView) -> set[int]:
     tracer.heap.refresh()  # one look for all: what is asked about was alive when the run ended
     owned = place_owned_dicts(tracer, tracer.heap.listed_among)
     touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]
-    found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before, owned)
+    untracked = journal.untracked - tracer.made_dicts
+    found = tracer.heap.outside(touched, untracked, journal.held_before, owned)
+    if tracer.reads.arrays_of_objects and untracked - found:
+        found |= _held_by_arrays(tracer, untracked)
     return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
+
+
+def _held_by_arrays(tracer: TracerView, untracked: set[int]) -> set[int]:
+    """Those of the objects with these ids that an array from outside held: the collector knows of no array."""
+    writes, owners = tracer.writes, tracer.journal.owners()
+    touched = set(map(id, owners))
+    found = tracer.journal.held_before(set(map(id, filter(writes.is_from_outside, owners))), untracked)
+    for array in filter(writes.is_from_outside, tracer.reads.arrays_of_objects.values()):
+        if id(array) not in touched:
+            found |= untracked & shared_buffers.held_by(array)
+    return found
 
 
 def _made(tracer: TracerView, outside: set[int]) -> set[int]:

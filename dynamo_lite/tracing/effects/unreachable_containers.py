@@ -13,6 +13,7 @@ import weakref
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
+from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.object_paths import path_of
@@ -35,6 +36,8 @@ def unreachable(tracer: TracerView, changes: list[Change]) -> set[int]:
     for holder in referrers:
         if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
             held.update(id(value) for value in gc.get_referents(holder))
+    for array in filter(tracer.writes.is_from_outside, tracer.reads.arrays_of_objects.values()):
+        held |= shared_buffers.held_by(array)
     held |= {key for key, owner in owners.items() if weakref.getweakrefcount(owner)}  # the program may see it die
     owned = {key for key, owner in owners.items() if tracer.own(OwnedDicts).owner_of(owner) is not None}
     return (set(owners) - held - owned) & _taken_away(tracer)

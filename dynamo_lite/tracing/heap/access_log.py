@@ -70,6 +70,7 @@ class Reads:
         """id of a container that the program emptied → whether it did so before anything could tell what it held"""
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
+        self.arrays_of_objects: dict[int, Any] = {}
         self.called: dict[int, Site | None] = {}
         self.functions: list[weakref.ref[FunctionType]] = []
         self.referents: list[Any] = []  # weak references that the program asked for what they refer to
@@ -140,6 +141,9 @@ class Reads:
         where = shared_buffers.extent(owner)
         if where is not None:
             self.memory.setdefault(where, self.site())
+        array = shared_buffers.array_of_objects(owner)
+        if array is not None:
+            self.arrays_of_objects[id(array)] = array
 
     def value(self, kind: str, owner: Any, key: Any) -> None:
         """Observer.on_read."""

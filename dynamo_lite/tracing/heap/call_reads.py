@@ -7,6 +7,7 @@ what they read. A callable in C, and a trusted function, which CPython evaluates
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import sys
 import typing
@@ -26,11 +27,13 @@ from dynamo_lite.tracing.heap.accesses import Place
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole, wraps_the_program
 from dynamo_lite.tracing.policy.native_reads import (
+    BOUNDED,
     EMPTIES,
     FORMATS,
     KEY,
     LOOKS,
     LOOKS_INTO_CLASSES,
+    MEMBER,
     NAMES,
     NOTHING,
     PARTS,
@@ -261,4 +264,22 @@ def _empties(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     return NOT_HANDLED
 
 
-_LOOKING: dict[str, Step] = {EMPTIES: _empties, SWITCHES: _switch, PROTOCOL: _protocol, KEY: _key}
+def _member(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if args:
+        tracer.reads.read("items", args[0])
+    return NOT_HANDLED
+
+
+def _bounded(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if args and issubclass(type(args[0]), collections.deque):
+        tracer.reads.attribute(args[0], "maxlen")
+        if args[0].maxlen is not None:
+            tracer.reads.read("items", args[0])
+    return _each(tracer, fn, args[1:], kwargs)
+
+
+_each = _one_by_one("items")
+_LOOKING: dict[str, Step] = {
+    **{EMPTIES: _empties, SWITCHES: _switch, PROTOCOL: _protocol, KEY: _key},
+    **{MEMBER: _member, BOUNDED: _bounded},
+}

@@ -209,6 +209,7 @@ def call_weak_reference(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwar
             tracer.refuse("unrecordable-value", function="weakref.ref() of a class that forward makes")
         tracer.own(Lifetimes).see(by_program)
         if by_program:
+            tracer.recorder.layout.matters(args[0], "watched")
             tracer.own(Lifetimes).check_watched()
             tracer.own(Lifetimes).watched.add(id(args[0]))
     return NOT_HANDLED

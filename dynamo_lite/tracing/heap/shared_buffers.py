@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import gc
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, Protocol
@@ -48,6 +49,36 @@ def owners(value: Any) -> Iterator[Any]:
 def root(value: Any) -> Any:
     """The object that owns the memory which `value` shows: itself, unless it is a view."""
     return [*owners(value)][-1]
+
+
+def array_of_objects(value: Any) -> Any:
+    """The numpy array of objects whose items `value` shows; None if it shows other memory."""
+    owner = root(value)
+    return owner if is_ndarray(owner) and owner.dtype.hasobject else None
+
+
+def held_by(array: Any) -> set[int]:
+    """The ids of what an array of objects holds, itself or in tuples and dicts that the collector does not track."""
+    todo, found = [_items(array)], set[int]()
+    while todo:
+        for item in todo.pop():
+            if id(item) in found:
+                continue
+            found.add(id(item))
+            if is_ndarray(item) and item.dtype.hasobject:
+                todo.append(_items(item))
+            elif type(item) is tuple:
+                todo.append(item)
+            elif type(item) is dict and not gc.is_tracked(item):
+                todo.append(item.values())
+    return found
+
+
+def _items(array: Any) -> Any:
+    """What is in an array, in one row; a record is a tuple."""
+    import numpy
+
+    return numpy.ndarray.tolist(numpy.ndarray.ravel(array))
 
 
 def touch(tracer: WatchesWrites, value: Any) -> None:

@@ -64,6 +64,8 @@ class Writes:
         kind = type(result)
         if kind in ATOMS or kind.__flags__ & HAVE_GC:
             return
+        if shared_buffers.is_ndarray(result) and result.dtype.hasobject:
+            self._tracer.reads.parts(args)  # what it holds is theirs
         if native_calls.made(self._tracer, fn, args, result):
             self.made[id(result)] = result
             owner = shared_buffers.root(result) if shared_buffers.is_ndarray(result) else result

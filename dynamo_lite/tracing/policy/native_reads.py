@@ -42,6 +42,10 @@ NAMES: Final = "names"
 """The names of the attributes of the first argument."""
 PROTOCOL: Final = "protocol"
 """Types and identity only, unless the second argument is a typing.Protocol: any attribute of the first one's class."""
+MEMBER: Final = "member"
+"""Whether the second argument is in the first one, a set."""
+BOUNDED: Final = "bounded"
+"""Whether a deque has a limit, and what it holds if it has: what is added drives out an item, and moves the others."""
 REFERENT: Final = "referent"
 SWITCHES: Final = "switches"
 """A setting of the process, told by the function itself when it is called without arguments."""
@@ -56,10 +60,19 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
             operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not, gc.get_referents,
             operator.attrgetter.__call__, operator.itemgetter.__call__, operator.methodcaller.__call__,
             list.append, list.__setitem__, list.__delitem__, list.__init__,
-            dict.__setitem__, dict.__init__, set.add, set.discard, set.__init__,
-            collections.deque.append, collections.deque.appendleft,
+            dict.__setitem__, dict.__init__, set.__init__,
             property, staticmethod, classmethod, range, slice, next, weakref.ref,
             builtins.__import__, globals, locals,
+        ),
+    ),
+    (MEMBER, (set.add, set.discard, set.remove)),
+    (
+        BOUNDED,
+        (
+            collections.deque.append, collections.deque.appendleft, collections.deque.extend,
+            collections.deque.extendleft, collections.deque.insert, collections.deque.copy, collections.deque.__iadd__,
+            collections.deque.__copy__, collections.deque.__add__, collections.deque.__mul__,
+            collections.deque.__imul__,
         ),
     ),
     (EMPTIES, (list.clear, dict.clear, collections.OrderedDict.clear, set.clear, collections.deque.clear)),
@@ -81,7 +94,7 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
             list.__iter__, list.copy, list.extend, list.pop, list.insert, list.reverse,
             list.__reversed__, list.__getitem__, list.__add__, list.__mul__, tuple.__iter__, tuple.__getitem__,
             tuple.__add__, set.__iter__, set.copy, set.pop, frozenset.__iter__, collections.deque.__iter__,
-            collections.deque.pop, collections.deque.popleft, collections.deque.extend, collections.deque.rotate,
+            collections.deque.pop, collections.deque.popleft, collections.deque.rotate,
             collections.OrderedDict.values, collections.OrderedDict.items, collections.OrderedDict.copy,
             MappingProxyType.values, MappingProxyType.items, MappingProxyType.copy,
         ),

@@ -30,6 +30,7 @@ class TensorWrites(FeatureState):
 
     drops: whether attributes that it sets on tensors from outside are left out of the program
     lost: those that were
+    inference: where it first entered torch.inference_mode
     made_leaf: where the program first set requires_grad on a tensor of its own
     wrappers: the tensors around others that it has made, by id
     """
@@ -38,6 +39,7 @@ class TensorWrites(FeatureState):
         self.drops = False
         self.lost: list[Lost] = []
         self.made_leaf: Mark | None = None
+        self.inference: Mark | None = None
         self.wrappers: dict[int, Any] = {}
 
 
@@ -96,6 +98,7 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
         tracer.refuse("unrecordable-id", function="Tensor._cdata")
     if key == "_base":
         base = results.base_of(owner)
+        tracer.recorder.layout.asked_for_base(owner)
         autograd_nodes.check_base(tracer, owner, base)
         return tracer.recorder.original(base)
     return stand_in_names.as_of_tensors(real_type(owner), owner, value) if is_fake(owner) else value
@@ -140,6 +143,7 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None
     if key == "grad" or (outside and key != "data" and key not in _PARTS) or taken:
         tracer.refuse("tensor-attribute", name=key)
     check_around(tracer, owner, f"sets {key} of a tensor")
+    tracer.recorder.layout.matters(owner, "changed")
     if key == "requires_grad":
         writes.made_leaf = writes.made_leaf or tracer.mark()
     elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):

@@ -50,6 +50,7 @@ def watched(tracer: TracerView) -> Iterator[set[int]]:
             number = tracer.recorder.input_number(self)
             if number is not None and _by_the_program(str(sys._getframe(1).f_globals.get("__name__"))):
                 hashed.add(number)
+            tracer.recorder.layout.matters(self, "compared")
         return int(torch.Tensor.__hash__(self))
 
     FakeTensor.__hash__ = hash_  # type: ignore[method-assign]
@@ -86,6 +87,7 @@ def for_a_table(tracer: TracerView) -> bool:
 def call_id(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """id(x) in the program's own code: a key (world/unique_values.py). Libraries and a `__hash__` get the number."""
     if tracer.in_library():
+        tracer.recorder.layout.matters(args[0], "compared")
         return NOT_HANDLED
     frame = tracer.vm.frame
     if frame is not None and _keeps_nothing(frame.code) and for_a_table(tracer):

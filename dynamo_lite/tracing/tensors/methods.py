@@ -1,4 +1,4 @@
-"""Rules for methods of tensors that are no operators: requires_grad_, _is_view; and for torch._assert."""
+"""Rules for methods of tensors that are no operators (requires_grad_, _is_view), torch._assert and inference_mode."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def call_requires_grad(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -
                 return NOT_HANDLED
             tracer.refuse("tensor-attribute", name="requires_grad")
         check_around(tracer, tensor, "sets requires_grad of a tensor")
+        tracer.recorder.layout.matters(tensor, "changed")
         writes = tracer.own(TensorWrites)
         writes.made_leaf = writes.made_leaf or tracer.mark()
     return NOT_HANDLED
@@ -46,7 +47,15 @@ def call_is_view(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     number = tracer.recorder.input_number(args[0])
     if number is not None:
         return autograd_nodes.is_view(tracer, number)
+    tracer.recorder.layout.asked_for_base(args[0])
     return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
+
+
+def enter_inference_mode(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """`with torch.inference_mode():`; run/end_passes.py may refuse what the program makes in it."""
+    writes = tracer.own(TensorWrites)
+    writes.inference = writes.inference or tracer.mark()
+    return NOT_HANDLED
 
 
 def table() -> dict[int, Step]:
@@ -55,4 +64,5 @@ def table() -> dict[int, Step]:
         id(torch._assert): call_assert,
         id(TensorBase.requires_grad_): call_requires_grad,
         id(TensorBase._is_view): call_is_view,
+        id(torch.inference_mode.__enter__): enter_inference_mode,
     }

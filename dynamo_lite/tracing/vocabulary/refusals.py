@@ -81,6 +81,13 @@ REFUSALS: dict[str, Refusal] = {
         "remove the hook before export, register it on an input or a parameter outside of forward, scale the gradient "
         "by operators (detach()), or export under torch.no_grad() or without tensors that require grad.",
     ),
+    "inference-output": Refusal(
+        errors.UnsupportedEffect,
+        "The program returns a tensor that it makes within torch.inference_mode. In eager it is an inference tensor, "
+        "which autograd refuses to save and which cannot be changed outside of that mode; the program's is none.",
+        "write torch.no_grad() in forward, and torch.inference_mode() around calls of the model and of the program, or "
+        'return a clone() made outside of it; pass effects="drop" if an ordinary tensor will do.',
+    ),
     "constant-gradient": Refusal(
         errors.UnsupportedEffect,
         "The program reads {target}, a tensor that was computed from others that require grad before the call. In "
