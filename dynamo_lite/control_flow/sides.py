@@ -33,7 +33,7 @@ from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify, descriptions
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
-from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.heap.journal import Journal, is_as_before
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
@@ -303,21 +303,13 @@ def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> N
 def lasting_change(tracer: Forking, side: Side) -> str:
     """What the side changes that outlives the call, in words; "" if nothing does."""
     for snapshot, contents in side.heap.values():
-        if tracer.writes.is_old(snapshot.owner) and _differ(snapshot.contents, contents):
+        if tracer.writes.is_old(snapshot.owner) and not is_as_before(snapshot.contents, contents):
             return descriptions.describe(snapshot.owner)
     outside = {storage_key(fake): fake for fake in tracer.recorder.from_outside()}
     for _, value in side.level.captured:
         if is_tensor(value) and storage_key(value) in side.level.changed and storage_key(value) in outside:
             return "an input, a parameter or a buffer"
     return ""
-
-
-def _differ(before: Any, now: Any) -> bool:
-    if isinstance(before, dict):
-        return [*before] != [*now] or any(before[key] is not value for key, value in now.items())
-    if isinstance(before, list):
-        return len(before) != len(now) or any(one is not other for one, other in zip(before, now))
-    return bool(before != now)
 
 
 def _check_stand_ins(tracer: Forking, level: Level) -> None:

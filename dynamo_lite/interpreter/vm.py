@@ -154,6 +154,8 @@ class Interpreter(Hooks):
         code = info.code_ref()  # not fn.__code__, which may be a trampoline
         if not kwargs and len(args) == info.plain_count:  # the common case of `bind`
             values = [*args, *info.padding, *(fn.__closure__ or ())]
+        elif kwargs and not _NAMES.issuperset(map(type, kwargs)):  # CPython hashes and compares such names
+            values = self.trampolines.apply(bind, fn, code, info, args, kwargs)
         else:
             values = bind(fn, code, info, args, kwargs)
         frame = Frame(self, code, info, fn.__globals__, fn.__builtins__, values)
@@ -304,6 +306,7 @@ class Interpreter(Hooks):
 
 
 _IDENTITY_HASH: Final = object.__hash__
+_NAMES: Final = frozenset({str})
 
 
 def _free(frame: Frame) -> None:
