@@ -24,6 +24,7 @@ class Forking(TracerView, Protocol):
         ways: how often sides have been run (ways.py).
         depth: how many sides are being run, one within the other.
         watches: the iterators that each of these sides may use (iterators.py).
+        moved: iterators without copies that a side, undone since, has moved on.
         journals: the journals of the states around the current side.
         known: tensors whose truth is known on the current side.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
@@ -46,6 +47,7 @@ class Forking(TracerView, Protocol):
     depth: int
     journals: list[Journal]
     watches: list[Any]
+    moved: list[Any]
     known: list[tuple[Any, bool]]
     predicates: Any
     unlike_layouts: bool

@@ -77,6 +77,7 @@ class ForkingTracer(Tracer):
         self.caught: BeginsAgain | None = None
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
+        self.moved: list[Any] = []  # iterators without copies that a side, undone since, has moved on
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = BranchNotes(self)
@@ -233,6 +234,8 @@ class ForkingTracer(Tracer):
         if type(iterator) is Bounded:
             return self._on_bounded(frame, iterator, target)
         if type(iterator) is not Counter:
+            if self.watches and self.watches[-1].moves_again(iterator, self.moved):
+                self._check_iterators((iterator,))
             return NOT_HANDLED
         at = frame.pc - 1
         test = torch.full((), iterator.of.count, dtype=torch.int64) > 0  # as a SymBool it would become a guard

@@ -47,6 +47,8 @@ class Interpreter(Hooks):
     def __init__(self, observer: Observer | None = None) -> None:
         self.observer = observer = observer if observer is not None else Observer()
         super().__init__(observer)
+        self.generators: list[ReferenceType[Frame]] | None = None
+        """When a list: the frames of the generators and coroutines that were made (generators.py, `suspended`)."""
         if self.runs_natively is not None:
             self.runs_natively = self._trusts
         self.trampolines = Trampolines(self)

@@ -89,6 +89,7 @@ class Tracer(Refusing):
         self.inputs = inputs
         self.recorder = recorder
         self._own: dict[type[FeatureState], Any] = {}
+        self.vm.generators = []
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.own(Listeners)  # stdout, stderr and handlers of logging as they are when the run begins

@@ -40,9 +40,11 @@ from dynamo_lite.control_flow.states import (
     reported,
 )
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.control_flow.undoing.iterators import is_copied, runs_at_its_end
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
+from dynamo_lite.interpreter.frames.generators import frame_of, give_up
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
@@ -80,6 +82,7 @@ class Branch:
         self.at = self.frame.pc - 1
         self.callees = self.calls_between()
         self.base = FrameState.of(self.frame, self.callees)
+        self.made: list[Side] = []
         self.goes_on_in: Any = None  # the frame, if it is a caller's
         self.flow: FlowGraph = flow_of(self.frame.info)
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
@@ -92,11 +95,20 @@ class Branch:
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
-        with self.tracer.ways.of(self.tracer, self.frame, self.at):
-            answer = reported(self.tracer.recorder, self._capture)
+        try:
+            with self.tracer.ways.of(self.tracer, self.frame, self.at):
+                answer = reported(self.tracer.recorder, self._capture)
+        finally:
+            self.let_go()
         if self.goes_on_in is not None:
             raise ContinueIn(self.goes_on_in)
         return answer
+
+    def let_go(self) -> None:
+        """It is over: what it kept may die when the program drops it."""
+        self.base.let_go()
+        for side in self.made:
+            side.let_go()
 
     def go_on(self, merged: Merged) -> Any:
         """Let the frame go on with what was merged. Returns what the jump's handler returns."""
@@ -173,6 +185,10 @@ class Branch:
         self._note_going(merged.merge, left, right)
         write_heap(tracer, merged.heap)
         tracer.made_dicts |= left.dicts | right.dicts
+        for value in self.base.values() if left.over else ():
+            for generator in runs_at_its_end(value) if is_copied(value) else ():
+                if id(frame_of(generator)) in left.over:
+                    give_up(frame_of(generator))  # each side has run what it runs at its end
         for copy in (*left.copies, *right.copies) if tracer.watches else ():
             tracer.watches[-1].made(copy)  # in a variable from here on; a side around may move it on
         tracer.branches.note(self, at, merged.merge, made)
@@ -198,6 +214,8 @@ class Branch:
                 answer = outer._capture()
         except NoJoin:
             return False, None
+        finally:
+            outer.let_go()
         self.goes_on_in = outer.goes_on_in
         return True, answer
 
@@ -256,6 +274,7 @@ class Branch:
                 sides[truth] = run_side(tracer, self.frame, self.base, self.begin(truth), stops, self.assumed(truth))
             finally:
                 del tracer.known[known:]
+            self.made.append(sides[truth])
         return sides
 
     def assumed(self, truth: bool) -> Any:

@@ -307,7 +307,7 @@ self.telling.log = log; z = self.telling(z) + len({self.telling: 1}) + (self.tel
 self.telling.log = log; self.telling.train(); z = self.telling(z) + len(list(self.modules())) + sum(log)
 self.telling.log = log; z = nn.Sequential(self.telling, self.sub)(z) + sum(log)
 Meta.log = log; z = z + OfMeta().n + isinstance(k, OfMeta) + isinstance(OfMeta(), OfMeta) + sum(log); Meta.log = None
-Meta.log = log; z = z + {OfMeta: 1, int: 2}[OfMeta] + (OfMeta == int) + issubclass(int, OfMeta) + sum(log); Meta.log = None
+Meta.log = log; z = z + {OfMeta: 1}[OfMeta] + (OfMeta == int) + issubclass(int, OfMeta) + sum(log); Meta.log = None
 Meta.log = log; z = z + (1 if OfMeta else 2) + len({OfMeta, int}) + OfMeta.n + sum(log); Meta.log = None
 Meta.log = log; o = OfMeta(); o.v = z; z = z + o.v + len(repr(type(o))) % 3 + sum(log); Meta.log = None
 e = of(ToldError, 1, log); z = z + (1 if e else 2) + len({e: 1}) + (e == 1) + sum(log)
