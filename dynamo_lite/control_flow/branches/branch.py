@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import torch
 
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.may_share import version_of
 from dynamo_lite.control_flow.branches.calls import caller_of
 from dynamo_lite.control_flow.branches.joins import IN_CALLER, Joins, takes_value
 from dynamo_lite.control_flow.branches.side_ends import Merged
@@ -67,6 +68,7 @@ class Branch:
         predicate: what decides it, a tensor or a SymBool.
         starts: truth → where the side begins.
         of_sizes: whether the sizes of inputs decide it.
+        condition: the predicate as a relation, if that is a tensor which holds a number that is known as such.
         kept: (the truth with which the value stays on the stack, the value) for `and` and `or`, else None.
     """
 
@@ -76,6 +78,7 @@ class Branch:
     starts: dict[bool, int]
     kept: tuple[bool, Any] | None
     of_sizes: bool = field(default=False, kw_only=True)
+    condition: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.tracer.own(ComparedSides).end_open()
@@ -209,6 +212,7 @@ class Branch:
             raise JoinsLater(around.frame, END, in_caller=True)
         at = self.predicate, self.starts, self.kept
         outer = _InCaller(tracer, caller.frame, *at, self, caller.modules, of_sizes=self.of_sizes)
+        outer.condition = self.condition
         try:
             with tracer.ways.of(tracer, outer.frame, outer.at):
                 answer = outer._capture()
@@ -269,7 +273,7 @@ class Branch:
             self.reads.put(tracer.reads)
             known = len(tracer.known)
             if is_tensor(self.predicate):
-                tracer.known.append((self.predicate, truth))
+                tracer.known.append((self.predicate, truth, version_of(self.predicate)))
             try:
                 sides[truth] = run_side(tracer, self.frame, self.base, self.begin(truth), stops, self.assumed(truth))
             finally:
@@ -278,7 +282,8 @@ class Branch:
         return sides
 
     def assumed(self, truth: bool) -> Any:
-        return None if self.relation is None else self.relation if truth else not_(self.relation)
+        relation = self.condition if self.relation is None else self.relation
+        return None if relation is None else relation if truth else not_(relation)
 
     def begin(self, truth: bool) -> Callable[[Level | None], None]:
         """What makes the state of the jump that of a side's beginning."""
@@ -289,7 +294,7 @@ class Branch:
             if kept is not None and truth is not kept[0]:
                 frame.stack.pop()  # the jump is not taken: the value goes
             if kept is not None and is_tensor(kept[1]):
-                self.tracer.known.append((kept[1], truth))
+                self.tracer.known.append((kept[1], truth, version_of(kept[1])))
 
         return start
 
