@@ -190,8 +190,9 @@ class Branch:
         tracer.made_dicts |= left.dicts | right.dicts
         for value in self.base.values() if left.over else ():
             for generator in runs_at_its_end(value) if is_copied(value) else ():
-                if id(frame_of(generator)) in left.over:
-                    give_up(frame_of(generator))  # each side has run what it runs at its end
+                frame = frame_of(generator)
+                if frame is not None and id(frame) in left.over:
+                    give_up(frame)  # each side has run what it runs at its end
         for copy in (*left.copies, *right.copies) if tracer.watches else ():
             tracer.watches[-1].made(copy)  # in a variable from here on; a side around may move it on
         tracer.branches.note(self, at, merged.merge, made)
