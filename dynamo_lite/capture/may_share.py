@@ -54,7 +54,7 @@ _Way = tuple[tuple[_Pair, int], ...]
 """Steps from memory that was changed to what may be the same: (pair, the memory that it is left from)."""
 
 
-def _version(tensor: torch.Tensor) -> int | None:
+def version_of(tensor: torch.Tensor) -> int | None:
     with DisableTorchFunction():  # it is not the program that asks
         return None if tensor.is_inference() else tensor._version
 
@@ -101,7 +101,7 @@ class MayShare:
 
     def note_branch(self, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
         """`result` would be the first of the `sides` where `predicate` is true, and the second where it is not."""
-        version = _version(predicate) if isinstance(predicate, torch.Tensor) else 0
+        version = version_of(predicate) if isinstance(predicate, torch.Tensor) else 0
         for truth, other in zip((True, False), sides):
             self._add(_Pair(result, other, predicate, truth, version))
 
@@ -198,7 +198,7 @@ class MayShare:
         needed = [pair.result, pair.other]
         if isinstance(pair.predicate, torch.Tensor):
             needed.append(pair.predicate)
-            if pair.version is None or _version(pair.predicate) != pair.version:
+            if pair.version is None or version_of(pair.predicate) != pair.version:
                 return False  # it was changed behind the branch
         return all(map(self._levels.sees, needed))
 

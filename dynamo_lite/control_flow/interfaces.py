@@ -24,8 +24,9 @@ class Forking(TracerView, Protocol):
         ways: how often sides have been run (ways.py).
         depth: how many sides are being run, one within the other.
         watches: the iterators that each of these sides may use (iterators.py).
+        moved: iterators without copies that a side, undone since, has moved on.
         journals: the journals of the states around the current side.
-        known: tensors whose truth is known on the current side.
+        known: tensors whose truth is known on the current side, unless they are changed in place since.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
         made_list: whether there has been a list of a length that varies (lists/made.py).
@@ -46,7 +47,8 @@ class Forking(TracerView, Protocol):
     depth: int
     journals: list[Journal]
     watches: list[Any]
-    known: list[tuple[Any, bool]]
+    moved: list[Any]
+    known: list[tuple[Any, bool, int | None]]
     predicates: Any
     unlike_layouts: bool
     made_list: bool
@@ -60,6 +62,7 @@ class Forking(TracerView, Protocol):
     of_sizes: int
     left_to_example: set[tuple[Any, int]]
 
+    def known_truth(self, value: Any) -> bool | None: ...
     def noted(self) -> set[str]: ...
     def forget_notes(self, but: set[str]) -> None: ...
     def loop_of(self, frame: Any) -> OpenLoop | None: ...

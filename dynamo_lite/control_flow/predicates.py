@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture import Recorder
+from dynamo_lite.capture.may_share import version_of
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
@@ -17,7 +18,8 @@ class Predicates:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._bools: dict[Any, torch.Tensor] = {}  # the expression of a bool from item() → the tensor it was in
+        self._bools: dict[Any, tuple[torch.Tensor, int | None]] = {}
+        """The expression of a bool from item() → the tensor it was in, and which version of that."""
 
     def depends_on_data(self, value: Any) -> bool:
         """Whether the truth of `value` is known at run time only."""
@@ -47,11 +49,21 @@ class Predicates:
                 return value if value.dim() == 0 else value.reshape(())
             return value.reshape(()) != 0
         value = value if type(value) is torch.SymBool else value != 0
-        known = self._bools.get(value.node.core)
+        known = self._held(value.node.core)
         if known is not None:
             return known
-        known = self._bools.get(not_(value.node.core))
+        known = self._held(not_(value.node.core))
         return torch.logical_not(known) if known is not None else value
+
+    def condition(self, value: Any) -> Any:
+        """The truth of `value` as a relation of numbers, for what is known on a side; None where it is none."""
+        env = self._recorder.env
+        if is_tensor(value):
+            lifted = self._recorder.guarded(self._recorder.lift, value)
+            return next((core for core in self._bools if self._held(core) is lifted), None)
+        if type(value) not in SYMBOLIC or env is None:
+            return None
+        return env.unwrap(value if type(value) is torch.SymBool else value != 0)
 
     def tensor(self, value: Any) -> torch.Tensor:
         """The same as a tensor, of a number or bool as well."""
@@ -80,5 +92,10 @@ class Predicates:
         """The number in a tensor. A bool remembers where it came from: no operand of an operator is a bool."""
         value = tensor.item()
         if type(value) is torch.SymBool:
-            self._bools[value.node.core] = tensor
+            self._bools[value.node.core] = tensor, version_of(tensor)
         return value
+
+    def _held(self, core: Any) -> torch.Tensor | None:
+        """The tensor that a bool was in, if it holds that yet."""
+        tensor, version = self._bools.get(core, (None, None))
+        return tensor if tensor is not None and version_of(tensor) == version else None

@@ -15,7 +15,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import Frame
-from dynamo_lite.interpreter.frames.generators import suspended_frame
+from dynamo_lite.interpreter.frames.generators import frame_of, suspended_frame
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -60,6 +60,21 @@ def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
         return None
     made = {id(holder): holder for holder in (owned.get(id(holder), holder) for holder in found)}
     return [*made.values()]
+
+
+def held_frames(tracer: Forking, values: Sequence[Any], wanted: set[int]) -> set[int]:
+    """Which of the frames of generators with the ids `wanted` the values lead to; all, if there is too much to see."""
+    found: set[int] = set()
+    try:
+        for owner, _ in _walk(tracer, [*values]):
+            frame = owner if isinstance(owner, Frame) else frame_of(owner)
+            if id(frame) in wanted:
+                found.add(id(frame))
+                if found == wanted:
+                    break
+    except _TooMany:
+        return wanted
+    return found
 
 
 class Used:

@@ -19,7 +19,8 @@ Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 def call_bool(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """bool(x) of what depends on data: symbolic."""
     if len(args) == 1 and not kwargs and tracer.predicates.depends_on_data(args[0]):
-        return tracer.predicates.truth(args[0])
+        known = tracer.known_truth(args[0])
+        return tracer.predicates.truth(args[0]) if known is None else known
     return NOT_HANDLED
 
 

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 import torch
 
@@ -18,6 +19,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.facts import facts_undone
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.reachable import held_frames
 from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, FrameState, HeldElsewhere, Side
 from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
@@ -28,12 +30,13 @@ from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
+from dynamo_lite.interpreter.frames.generators import give_up, suspended, waits_in_block
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify, descriptions
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
-from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.heap.journal import Journal, is_as_before
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
@@ -79,6 +82,7 @@ def run_side(
                 _run(tracer, frame, base, stops, side)
                 tracer.own(Lifetimes).check_fork()
             side.copies = [*watch.copies()]
+            side.over, unmoved = watch.settle()
             _check_iterators(tracer, watch, [part for part, _ in base.parts(frame)], side)
             side.switches = [switch.read() for switch in SWITCHES]
             _check_variables(tracer)
@@ -89,6 +93,8 @@ def run_side(
         finally:
             side.dicts = set(tracer.made_dicts)
             tracer.made_dicts |= made
+    if any(weak() is not None for weak in unmoved):
+        side.problem = CannotMerge("branch-unsupported", why=_LEFT)
     side.reads = FirstReads.of(tracer.reads)
     _check_stand_ins(tracer, side.level)
     return side
@@ -96,6 +102,7 @@ def run_side(
 
 def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: Side) -> None:
     parts, flow = base.parts(frame), flow_of(frame.info)
+    held = _frames_held(tracer, base.values())
     snapshots = [part.snapshot for part, _ in parts]
     tracer.caught = None
     try:
@@ -120,6 +127,11 @@ def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: S
     if stop is None and frame.state != RETURNED:
         side.problem = CannotMerge("branch-unsupported", why="a generator yields on one side of it")
     side.result = frame.result if stop is None else None
+    if held and held - held_frames(tracer, [*frame.locals, *frame.stack, side.result], held):
+        side.problem = CannotMerge("branch-unsupported", why="it drops a generator that waits within `try` or `with`")
+    if stop is None and tracer.watches[-1].waits():  # what its variables hold dies with the call
+        frame.locals[:] = [UNBOUND] * len(frame.locals)
+        frame.stack.clear()
     side.state = state = FrameState.of(frame)
     for before, now in ((base.stack, state.stack), (base.locals, state.locals)):
         for index, value in enumerate(before[: len(now)]):  # an iterator that was not moved is itself
@@ -128,6 +140,15 @@ def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: S
 
 
 _FUNCTION = 2  # CO_NEWLOCALS
+_LEFT = "it leaves a generator within `try` or `with`"
+
+
+def _frames_held(tracer: Forking, values: list[Any]) -> set[int]:
+    """ids of the frames of generators that `values` lead to, that the side has no copies of, and that would run code if
+    they died."""
+    watch = tracer.watches[-1]
+    waiting = {id(one) for one in suspended(tracer.vm) if waits_in_block(one) and not watch.is_copied(one)}
+    return held_frames(tracer, values, waiting) if waiting else waiting
 
 
 @contextmanager
@@ -214,9 +235,15 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
     context = tracer.own(ContextValues)
     variables, context.before = context.before, {}
     loops, watches = len(tracer.loops), len(tracer.watches)
+    waiting = WeakSet(suspended(tracer.vm))
     tracer.depth += 1
     try:
         yield
+    except BaseException:
+        for made in suspended(tracer.vm):
+            if made not in waiting:
+                give_up(made)  # its generator dies
+        raise
     finally:
         tracer.depth -= 1
         inner, tracer.journal = tracer.journal, outer
@@ -227,6 +254,7 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
         tracer.own(LruCaches)._results, tracer.own(LruCaches)._by_size = cached, by_size
         context.before = variables
         for watch in tracer.watches[watches:]:
+            tracer.moved += watch.shared
             watch.forget()
         del tracer.loops[loops:], tracer.watches[watches:]
         for switch, value in zip(SWITCHES, switches):
@@ -287,7 +315,7 @@ def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> N
     young.update(map(id, made_here))
     young |= tracer.made_dicts
     if iterators.left_waiting(itertools.chain(made_here, tracer.watches[-1].copies())):
-        side.problem = CannotMerge("branch-unsupported", why="it leaves a generator within `try` or `with`")
+        side.problem = CannotMerge("branch-unsupported", why=_LEFT)
     for snapshot in tracer.journal.snapshots():
         owner = snapshot.owner
         holder = tracer.own(OwnedDicts).owner_of(owner)
@@ -303,21 +331,13 @@ def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> N
 def lasting_change(tracer: Forking, side: Side) -> str:
     """What the side changes that outlives the call, in words; "" if nothing does."""
     for snapshot, contents in side.heap.values():
-        if tracer.writes.is_old(snapshot.owner) and _differ(snapshot.contents, contents):
+        if tracer.writes.is_old(snapshot.owner) and not is_as_before(snapshot.contents, contents):
             return descriptions.describe(snapshot.owner)
     outside = {storage_key(fake): fake for fake in tracer.recorder.from_outside()}
     for _, value in side.level.captured:
         if is_tensor(value) and storage_key(value) in side.level.changed and storage_key(value) in outside:
             return "an input, a parameter or a buffer"
     return ""
-
-
-def _differ(before: Any, now: Any) -> bool:
-    if isinstance(before, dict):
-        return [*before] != [*now] or any(before[key] is not value for key, value in now.items())
-    if isinstance(before, list):
-        return len(before) != len(now) or any(one is not other for one, other in zip(before, now))
-    return bool(before != now)
 
 
 def _check_stand_ins(tracer: Forking, level: Level) -> None:

@@ -119,6 +119,10 @@ class FrameState:
         """(frame, its state), the innermost first."""
         return [*((callee.frame, callee.state) for callee in self.callees), (frame, self)]
 
+    def values(self) -> list[Any]:
+        """What it holds, and what the frames of the calls hold."""
+        return [value for _, at in self.parts(None) for value in (*at.locals, *at.stack)]
+
     def put(self, frame: Any) -> None:
         for callee in self.callees:
             callee.state.put(callee.frame)
@@ -127,6 +131,13 @@ class FrameState:
         frame.pc = self.pc
         frame.vm.handled.value = self.handled
         frame.unmerged = self.unmerged
+
+    def let_go(self) -> None:
+        """Nobody goes on from here: what is held may die when the program drops it."""
+        self.locals.clear()
+        self.stack.clear()
+        for callee in self.callees:
+            callee.state.let_go()
 
 
 class Join(NamedTuple):
@@ -164,6 +175,7 @@ class Side:
         symbols: the symbols of sizes that there were before it.
         copies: the copies of iterators that it has moved on, or could have.
         assumed: the condition on the sizes of inputs under which it is taken, of a branch on these.
+        over: ids of the frames of generators that waited within `try` or `with`, and wait there no more.
     """
 
     level: Level
@@ -184,6 +196,13 @@ class Side:
     symbols: set[Any] = field(default_factory=set)
     copies: list[Any] = field(default_factory=list)
     assumed: Any = None
+    over: set[int] = field(default_factory=set)
+
+    def let_go(self) -> None:
+        """The sides are merged: what they held may die when the program drops it."""
+        if self.state is not None:
+            self.state.let_go()
+        self.copies.clear()
 
 
 @dataclass

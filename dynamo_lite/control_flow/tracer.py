@@ -10,7 +10,7 @@ import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels import functorch
-from dynamo_lite.capture.may_share import MayShare
+from dynamo_lite.capture.may_share import MayShare, version_of
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import choices, of_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
@@ -77,7 +77,8 @@ class ForkingTracer(Tracer):
         self.caught: BeginsAgain | None = None
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
-        self.known: list[tuple[Any, bool]] = []
+        self.moved: list[Any] = []  # iterators without copies that a side, undone since, has moved on
+        self.known: list[tuple[Any, bool, int | None]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = BranchNotes(self)
         self._sizes = self.own(ComparedSides)
@@ -185,7 +186,7 @@ class ForkingTracer(Tracer):
         kept, value = value, uses.truth_of(value)
         if self.only_marked and not self._is_marked(value):
             return NOT_HANDLED
-        if functorch.active() or not self.predicates.depends_on_data(value) or self._is_known(value):
+        if functorch.active() or not self.predicates.depends_on_data(value) or self.known_truth(value) is not None:
             return NOT_HANDLED
         if runtime_values.is_assertion(frame):
             return NOT_HANDLED
@@ -214,7 +215,8 @@ class ForkingTracer(Tracer):
                 held.rest.is_due = True  # a branch of this round may have ended it
                 break
         starts = {jumps_if: target, not jumps_if: at + 1}
-        made = Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None)
+        condition = self.predicates.condition(value)
+        made = Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None, condition=condition)
         return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
 
     def on_iter(self, value: Any) -> Any:
@@ -233,6 +235,8 @@ class ForkingTracer(Tracer):
         if type(iterator) is Bounded:
             return self._on_bounded(frame, iterator, target)
         if type(iterator) is not Counter:
+            if self.watches and self.watches[-1].moves_again(iterator, self.moved):
+                self._check_iterators((iterator,))
             return NOT_HANDLED
         at = frame.pc - 1
         test = torch.full((), iterator.of.count, dtype=torch.int64) > 0  # as a SymBool it would become a guard
@@ -326,6 +330,8 @@ class ForkingTracer(Tracer):
 
     def on_not(self, value: Any) -> Any:
         value = uses.truth_of(value)
+        if (known := self.known_truth(value)) is not None:
+            return not known
         if (self.only_marked and not self._is_marked(value)) or not self.predicates.depends_on_data(value):
             return NOT_HANDLED
         answer = self.predicates.truth(self.predicates.negated(value))
@@ -334,11 +340,13 @@ class ForkingTracer(Tracer):
         return answer
 
     def on_truth(self, value: Any) -> Any:
-        if is_tensor(value):
-            for tensor, truth in reversed(self.known):
-                if tensor is value:
-                    return truth
-        return super().on_truth(value)
+        known = self.known_truth(value)
+        return super().on_truth(value) if known is None else known
+
+    def known_truth(self, value: Any) -> bool | None:
+        """The truth of a tensor, if the current side depends on it."""
+        known = reversed(self.known)
+        return next((truth for one, truth, at in known if one is value and version_of(one) == at), None)
 
     def on_identity(self, left: Any, right: Any) -> bool:
         if is_tensor(left) and is_tensor(right):
@@ -364,9 +372,6 @@ class ForkingTracer(Tracer):
 
     def _is_marked(self, value: Any) -> bool:
         return any(value is marked for marked in self.marked)
-
-    def _is_known(self, value: Any) -> bool:
-        return is_tensor(value) and any(tensor is value for tensor, _ in self.known)
 
 
 class MarkedTracer(ForkingTracer):

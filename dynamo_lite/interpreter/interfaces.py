@@ -33,6 +33,7 @@ class VM(HookTable, Protocol):
     clean_traceback: TracebackType | None
     native_frame: Any
     made_dicts: set[int] | None
+    generators: list[Any] | None
     frees: bool
     retired: bool
     depth: int

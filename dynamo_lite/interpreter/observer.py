@@ -68,6 +68,11 @@ class Observer:
         """Native code that the program called is about to call `fn` back: True to interpret it (see trampolines.py)."""
         return True
 
+    def call_aside(self, fn: FunctionType, args: tuple[Any, ...]) -> Any:
+        """Our own Python looks into a container of the program's, which calls this `__hash__` or `__eq__`: what it
+        returns. CPython would not have called it, so the call may leave nothing."""
+        return NOT_HANDLED
+
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         """After a C callable or a trusted Python function returned. Returns what the program sees."""
         return result
@@ -195,6 +200,7 @@ class HookTable(Protocol):
     unused hook is one test for None."""
 
     before_call: Any = None
+    call_aside: Any = None
     after_native_call: Any = None
     after_operator: Any = None
     on_read: Any = None

@@ -47,6 +47,8 @@ class Interpreter(Hooks):
     def __init__(self, observer: Observer | None = None) -> None:
         self.observer = observer = observer if observer is not None else Observer()
         super().__init__(observer)
+        self.generators: list[ReferenceType[Frame]] | None = None
+        """When a list: the frames of the generators and coroutines that were made (generators.py, `suspended`)."""
         if self.runs_natively is not None:
             self.runs_natively = self._trusts
         self.trampolines = Trampolines(self)
@@ -154,6 +156,8 @@ class Interpreter(Hooks):
         code = info.code_ref()  # not fn.__code__, which may be a trampoline
         if not kwargs and len(args) == info.plain_count:  # the common case of `bind`
             values = [*args, *info.padding, *(fn.__closure__ or ())]
+        elif kwargs and not _NAMES.issuperset(map(type, kwargs)):  # CPython hashes and compares such names
+            values = self.trampolines.apply(bind, fn, code, info, args, kwargs)
         else:
             values = bind(fn, code, info, args, kwargs)
         frame = Frame(self, code, info, fn.__globals__, fn.__builtins__, values)
@@ -304,6 +308,7 @@ class Interpreter(Hooks):
 
 
 _IDENTITY_HASH: Final = object.__hash__
+_NAMES: Final = frozenset({str})
 
 
 def _free(frame: Frame) -> None:

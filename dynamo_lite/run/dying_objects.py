@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.interpreter.frames.generators import give_up, suspended, waits_in_block
 from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.interfaces import TracerView
@@ -49,6 +50,23 @@ def check(tracer: TracerView, effects: Effects, later: TracerView | None = None)
                 name = type(value).__qualname__
                 what = f"a {name} from before the call may die in it, of which a weak reference or __del__ tells"
                 raise tracer.refusal("object-lifetime", change.mark, what=what)
+
+
+def check_generators(tracer: TracerView) -> None:
+    """Raises the refusal of a generator within `try` or `with` that the program has dropped together with what held it,
+    and that the journal has kept: CPython runs the rest of it at once."""
+    within = filter(waits_in_block, suspended(tracer.vm))
+    waiting = [(weakref.ref(frame), frame.code, frame.lineno) for frame in within]
+    if not waiting:
+        return
+    for frame in suspended(tracer.vm):
+        give_up(frame)
+    del frame
+    tracer.journal.let_go_of_young(lambda value: bool(tracer.heap.is_young(value)))
+    for reference, code, line in waiting:
+        if reference() is None:
+            what = f"the generator {code.co_qualname}, which waits at line {line}, is dropped with what holds it"
+            raise tracer.refusal("object-lifetime", what=what)
 
 
 def _released(old: Any) -> list[Any]:

@@ -18,7 +18,7 @@ from dynamo_lite.program.shapes.layout_guards import layout_guards
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import end_passes, late_imports
+from dynamo_lite.run import dying_objects, end_passes, late_imports
 from dynamo_lite.run.late_imports import TorchImported
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.symbolic_shapes import Origin
@@ -197,6 +197,7 @@ class Run:
             tracer.check_raised(error)
             error_messages.reword(tracer, error)
             raise
+        dying_objects.check_generators(tracer)
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
         for part, refusal in self.lost_reads:
             if not part.can_be_put_back:

@@ -89,6 +89,7 @@ class Tracer(Refusing):
         self.inputs = inputs
         self.recorder = recorder
         self._own: dict[type[FeatureState], Any] = {}
+        self.vm.generators = []
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.own(Listeners)  # stdout, stderr and handlers of logging as they are when the run begins
@@ -317,6 +318,15 @@ class Tracer(Refusing):
     def on_key(self, key: Any) -> Any:
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""
         return deferred_str.plain(key) if type(key) is deferred_str.UnreadText else dict_keys.key(key)
+
+    def call_aside(self, fn: FunctionType, args: tuple[Any, ...]) -> Any:
+        outer, self.journal, self.vm.call_aside = self.journal, Journal(self.mark), None  # not within itself
+        try:
+            return self.vm.interpret_function(fn, args)
+        finally:
+            inner, self.journal = self.journal, outer
+            inner.rollback()
+            self.vm.call_aside = self.call_aside
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
         """C code insists on an int, float or bool from `__index__`, `__hash__` and the like, and reads texts."""

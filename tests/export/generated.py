@@ -408,11 +408,15 @@ def _parts(seed: int, words: Vocabulary) -> tuple[str, str]:
     for _ in range(rng.randint(2, 6)):
         lines += _block(rng, words)
     lines.append(rng.choice(RETURNS))
+    return _before(words, signature), "".join(f"        {line}\n" for line in lines)
+
+
+def _before(words: Vocabulary, signature: Signature) -> str:
     init = "".join(f"        {line}\n" for line in words.init)
     forward = FORWARD.replace("{parameters}", signature.parameters)
     if signature.begins:
         forward = forward.replace("        z, k", f"        {signature.begins}\n        z, k")
-    return words.header + HEADER + init + forward, "".join(f"        {line}\n" for line in lines)
+    return words.header + HEADER + init + forward
 
 
 def source(seed: int, words: Vocabulary = PLAIN) -> str:
@@ -427,8 +431,19 @@ def body(seed: int, words: Vocabulary = PLAIN) -> str:
 
 def probe(seed: int, words: Vocabulary = PLAIN) -> Probe:
     """The program of `seed` as a probe: equal, or refused with any id."""
-    text, filename = source(seed, words), f"<generated program {seed}>"
+    return _probe(source(seed, words), f"generated {seed}")
+
+
+def probe_of(lines: list[str], words: Vocabulary, signature: Signature) -> Probe:
+    """The program with these lines as the body of `forward`."""
+    body = "".join(f"        {line}\n" for line in lines)
+    text = _before(words, signature) + body + FOOTER.replace("{arguments}", signature.arguments)
+    return _probe(text, "given lines")
+
+
+def _probe(text: str, name: str) -> Probe:
+    filename = f"<{name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    namespace: dict[str, Any] = {"__name__": f"tests.export.generated_{seed}", "__builtins__": __builtins__}
+    namespace: dict[str, Any] = {"__name__": f"tests.export.{name.replace(' ', '_')}", "__builtins__": __builtins__}
     exec(compile(text, filename, "exec"), namespace)
-    return Probe(f"generated {seed}", namespace["build"], frozenset({"equal"}), any_refusal=True)
+    return Probe(name, namespace["build"], frozenset({"equal"}), any_refusal=True)

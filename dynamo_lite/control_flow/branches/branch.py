@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import torch
 
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.may_share import version_of
 from dynamo_lite.control_flow.branches.calls import caller_of
 from dynamo_lite.control_flow.branches.joins import IN_CALLER, Joins, takes_value
 from dynamo_lite.control_flow.branches.side_ends import Merged
@@ -41,9 +42,11 @@ from dynamo_lite.control_flow.states import (
     reported,
 )
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.control_flow.undoing.iterators import is_copied, runs_at_its_end
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
+from dynamo_lite.interpreter.frames.generators import frame_of, give_up
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
@@ -67,6 +70,7 @@ class Branch:
         predicate: what decides it, a tensor or a SymBool.
         starts: truth → where the side begins.
         of_sizes: whether the sizes of inputs decide it.
+        condition: the predicate as a relation, if that is a tensor which holds a number that is known as such.
         kept: (the truth with which the value stays on the stack, the value) for `and` and `or`, else None.
     """
 
@@ -76,12 +80,14 @@ class Branch:
     starts: dict[bool, int]
     kept: tuple[bool, Any] | None
     of_sizes: bool = field(default=False, kw_only=True)
+    condition: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.tracer.own(ComparedSides).end_open()
         self.at = self.frame.pc - 1
         self.callees = self.calls_between()
         self.base = FrameState.of(self.frame, self.callees)
+        self.made: list[Side] = []
         self.goes_on_in: Any = None  # the frame, if it is a caller's
         self.flow: FlowGraph = flow_of(self.frame.info)
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
@@ -94,11 +100,20 @@ class Branch:
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
-        with self.tracer.ways.of(self.tracer, self.frame, self.at):
-            answer = reported(self.tracer.recorder, self._capture)
+        try:
+            with self.tracer.ways.of(self.tracer, self.frame, self.at):
+                answer = reported(self.tracer.recorder, self._capture)
+        finally:
+            self.let_go()
         if self.goes_on_in is not None:
             raise ContinueIn(self.goes_on_in)
         return answer
+
+    def let_go(self) -> None:
+        """It is over: what it kept may die when the program drops it."""
+        self.base.let_go()
+        for side in self.made:
+            side.let_go()
 
     def go_on(self, merged: Merged) -> Any:
         """Let the frame go on with what was merged. Returns what the jump's handler returns."""
@@ -175,6 +190,11 @@ class Branch:
         self._note_going(merged.merge, left, right)
         write_heap(tracer, merged.heap)
         tracer.made_dicts |= left.dicts | right.dicts
+        for value in self.base.values() if left.over else ():
+            for generator in runs_at_its_end(value) if is_copied(value) else ():
+                frame = frame_of(generator)
+                if frame is not None and id(frame) in left.over:
+                    give_up(frame)  # each side has run what it runs at its end
         for copy in (*left.copies, *right.copies) if tracer.watches else ():
             tracer.watches[-1].made(copy)  # in a variable from here on; a side around may move it on
         tracer.branches.note(self, at, merged.merge, made)
@@ -195,11 +215,14 @@ class Branch:
             raise JoinsLater(around.frame, END, in_caller=True)
         at = self.predicate, self.starts, self.kept
         outer = _InCaller(tracer, caller.frame, *at, self, caller.modules, of_sizes=self.of_sizes)
+        outer.condition = self.condition
         try:
             with tracer.ways.of(tracer, outer.frame, outer.at):
                 answer = outer._capture()
         except NoJoin:
             return False, None
+        finally:
+            outer.let_go()
         self.goes_on_in = outer.goes_on_in
         return True, answer
 
@@ -253,15 +276,17 @@ class Branch:
             self.reads.put(tracer.reads)
             known = len(tracer.known)
             if is_tensor(self.predicate):
-                tracer.known.append((self.predicate, truth))
+                tracer.known.append((self.predicate, truth, version_of(self.predicate)))
             try:
                 sides[truth] = run_side(tracer, self.frame, self.base, self.begin(truth), stops, self.assumed(truth))
             finally:
                 del tracer.known[known:]
+            self.made.append(sides[truth])
         return sides
 
     def assumed(self, truth: bool) -> Any:
-        return None if self.relation is None else self.relation if truth else not_(self.relation)
+        relation = self.condition if self.relation is None else self.relation
+        return None if relation is None else relation if truth else not_(relation)
 
     def begin(self, truth: bool) -> Callable[[Level | None], None]:
         """What makes the state of the jump that of a side's beginning."""
@@ -272,7 +297,7 @@ class Branch:
             if kept is not None and truth is not kept[0]:
                 frame.stack.pop()  # the jump is not taken: the value goes
             if kept is not None and is_tensor(kept[1]):
-                self.tracer.known.append((kept[1], truth))
+                self.tracer.known.append((kept[1], truth, version_of(kept[1])))
 
         return start
 

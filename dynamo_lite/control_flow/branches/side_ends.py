@@ -14,7 +14,7 @@ from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap
 from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.states import Goes, LeftFromWithin, OpenLoop, Side, cannot_merge
-from dynamo_lite.control_flow.undoing.iterators import is_iterator
+from dynamo_lite.control_flow.undoing.iterators import is_copied, is_iterator, runs_at_its_end
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
@@ -35,6 +35,9 @@ def merge_sides(branch: Forked, left: Side, right: Side) -> Merged:
     for side in (left, right):
         if side.problem is not None:
             raise side.problem
+    if left.over != right.over:
+        cannot_merge("branch-unsupported", why="a generator that waits within `try` or `with` ends on one side of it")
+    _check_held(left, right)
     for switch, one, other in zip(SWITCHES, left.switches, right.switches):
         if one != other:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
@@ -46,6 +49,14 @@ def merge_sides(branch: Forked, left: Side, right: Side) -> Merged:
     over = [callee for callee, _ in branch.callees]
     used = [Used(branch.tracer, branch.frame, side, side.pc, over) for side in (left, right)]
     return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable)
+
+
+def _check_held(left: Side, right: Side) -> None:
+    """A variable that is not used any more lets go of a generator only at the end of the function."""
+    assert left.state is not None and right.state is not None
+    for one, other in zip(left.state.locals, right.state.locals):
+        if one is not other and any(is_copied(value) and any(runs_at_its_end(value)) for value in (one, other)):
+            cannot_merge("branch-unsupported", why="one side keeps a generator that waits within `try` or `with`")
 
 
 def _plan_end(branch: Forked, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:

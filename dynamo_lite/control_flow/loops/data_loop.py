@@ -77,6 +77,7 @@ class DataLoop:
         self.tracer.own(ComparedSides).end_open()
         self.number = self.number or self.counter
         self.is_recorded = False
+        self.made: list[Side] = []
         self.wanted: list[Any] = []  # lists whose last item rounds use
         self.counted: list[tuple[Pair, torch.Tensor]] = []  # what the run that counted rounds gave
         self.lack: UnlikeItems | None = None  # whether items that a round adds to a list may lack
@@ -101,7 +102,12 @@ class DataLoop:
     def capture(self) -> Any:
         """Run rounds until what is carried is known, record the loop, and go on behind it. Returns what the jump's
         handler returns. Raises CannotMerge."""
-        return reported(self.tracer.recorder, self._capture)
+        try:
+            return reported(self.tracer.recorder, self._capture)
+        finally:
+            for side in self.made:
+                side.let_go()
+            self.base.let_go()
 
     def _capture(self) -> Any:
         tracer = self.tracer
@@ -346,11 +352,14 @@ class DataLoop:
         around = tracer.loop_of(frame)  # where the loop around is tested or left, a round of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())
         side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
+        self.made.append(side)
         if side.error is not None:
             why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)
         if side.problem is not None:
             raise side.problem
+        if side.over:
+            cannot_merge("branch-unsupported", why="a round ends a generator that waits within `try` or `with`")
         as_test(tracer, side, self.open)
         if side.pc not in self.loop.tests:
             raise LeftFromWithin

@@ -2,6 +2,9 @@
 
 No snapshot shows the position of an iterator, so one that is older than a side must not be moved on by it: `Watch`
 finds the iterators that a side is about to use.
+
+A generator that waits within `try` or `with` runs code when it dies, as where a `for` over it is left. Nothing but the
+variables of the side holds its copy, so that this code runs when the side drops it, and is part of the side.
 """
 
 from __future__ import annotations
@@ -9,17 +12,19 @@ from __future__ import annotations
 import copy
 import gc
 import types
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.undoing.young_objects import Kept
 from dynamo_lite.interpreter.frames.frame import Frame
-from dynamo_lite.interpreter.frames.generators import give_up, make_waiting, suspended_frame, waits_in_block
+from dynamo_lite.interpreter.frames.generators import delegates, frame_of, give_up, make_waiting, waits_in_block
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 
 _SIMPLE = (*map(type, map(iter, ([], (), "", b"", range(0), range(1 << 70)))), type(reversed([])), reversed)
-_COMPOUND = (enumerate, zip)
+_COMPOUND = (enumerate, zip, map, filter)
 _DICTS = tuple(map(type, (iter({}), iter({}.values()), iter({}.items()), iter(set()))))
 _COPIED = frozenset({*_SIMPLE, *_COMPOUND, *_DICTS})
 
@@ -27,12 +32,19 @@ _COPIED = frozenset({*_SIMPLE, *_COMPOUND, *_DICTS})
 def is_copied(value: Any) -> bool:
     """Whether a side gets a copy of this iterator, or of this generator of the program's."""
     if type(value) is types.GeneratorType:
-        frame = suspended_frame(value)
-        is_handling = frame is not None and frame.handled is not None and frame.handled.value is not None
-        return frame is not None and not is_handling and not waits_in_block(frame)
+        frame = frame_of(value)
+        if frame is None or value.gi_running or (frame.handled is not None and frame.handled.value is not None):
+            return False
+        return not delegates(frame) or is_copied(frame.stack[-1])
     if type(value) in _COMPOUND:
-        return all(type(part) is int or is_copied(part) for part in value.__reduce__()[1])
+        return all(type(part) is int or is_copied(part) for part in _parts(value)[1])
     return type(value) in _COPIED
+
+
+def _parts(value: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What makes an iterator like this of other iterators (and where to begin), and these."""
+    make, parts = value.__reduce__()[:2]
+    return (partial(make, parts[0]), parts[1:]) if make in (map, filter) else (make, parts)
 
 
 def is_iterator(value: Any) -> bool:
@@ -52,7 +64,7 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     if type(value) is types.GeneratorType:
         return _copied_generator(value, memo)
     if type(value) in _COMPOUND:
-        make, parts = value.__reduce__()[:2]
+        make, parts = _parts(value)
         return make(*[part if type(part) is int else copied(part, memo) for part in parts])
     if type(value) in _DICTS:
         return iter(_Rest(value))
@@ -73,7 +85,7 @@ def _goes_over(iterator: Any) -> tuple[int, ...]:
 
 def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
     """A generator of the program's: its frame is ours, and a new driver goes on where the old one waits."""
-    old = suspended_frame(value)
+    old = frame_of(value)
     assert old is not None
     variables, stack = (
         [copied(item, memo) if is_copied(item) else item for item in part] for part in (old.locals, old.stack)
@@ -84,17 +96,32 @@ def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
     return make_waiting(new, value.__name__, value.__qualname__)
 
 
+def runs_at_its_end(value: Any) -> Iterator[Any]:
+    """The generators that a copied value is, or holds, whose code runs when they die."""
+    if type(value) is types.GeneratorType:
+        frame = frame_of(value)
+        if frame is not None:
+            if waits_in_block(frame):
+                yield value
+            for held in (*frame.locals, *frame.stack):
+                if is_copied(held):
+                    yield from runs_at_its_end(held)
+    elif type(value) in _COMPOUND:
+        for part in _parts(value)[1]:
+            yield from runs_at_its_end(part)
+
+
 def position(value: Any) -> Any:
     """Another key after the iterator has been moved on; None for what is no iterator that a side copies."""
     if type(value) is types.GeneratorType:
-        frame = suspended_frame(value)
+        frame = frame_of(value)
         if frame is None:
             return None
         held = (*frame.locals, *frame.stack)
         return frame.pc, len(frame.stack), tuple(position(item) if is_copied(item) else id(item) for item in held)
     if type(value) in _COMPOUND:
-        make, parts = value.__reduce__()[:2]
-        return make, tuple(part if type(part) is int else position(part) for part in parts)
+        _, parts = _parts(value)
+        return type(value), tuple(part if type(part) is int else position(part) for part in parts)
     if type(value) in _DICTS:
         return type(value), _goes_over(value), value.__length_hint__()
     if type(value) in _SIMPLE:
@@ -118,10 +145,14 @@ class Watch:
 
     def __init__(self, is_older: Callable[[Any], bool]) -> None:
         self._is_older = is_older
-        self._known: dict[int, Any] = {}
+        self._known: set[int] = set()  # (the id of one that is gone can only be a younger one's)
+        self._waiting: list[Any] = []  # generators whose code runs when they die, each once,
+        self._weakly: list[weakref.ref[Any]] = []  # and their copies
+        self._lists: set[int] = set()  # ids of what the frames of generators that are copied hold values in
         self._originals: list[Any] = []
         self._copies: list[Any] = []
         self._moved_within: list[Any] = []
+        self.shared: list[Any] = []  # iterators without copies that a loop of the side has moved on
 
     def copy_all(self, places: Sequence[tuple[list[Any], list[Any]]]) -> None:
         """Put copies of the iterators in `values` into `place`, for each (place, values)."""
@@ -130,17 +161,64 @@ class Watch:
             for index, value in enumerate(values):
                 if is_copied(value):
                     place[index] = copied(value, memo)
-                    self._originals.append(value)
-                    self._copies.append(place[index])
-        self._known.update((id(made), made) for made in memo.values())
+                    waiting = [*runs_at_its_end(value)]
+                    for one in waiting:
+                        if not any(one is other for other in self._waiting):
+                            self._waiting.append(one)
+                            self._weakly.append(weakref.ref(memo[id(one)]))
+                    if not waiting:
+                        self._originals.append(value)
+                        self._copies.append(place[index])
+                    self._note_lists(value)
+        self._known.update(map(id, memo.values()))
+
+    def _note_lists(self, value: Any) -> None:
+        frame = frame_of(value)
+        if frame is not None:
+            self._lists |= {id(frame.locals), id(frame.stack)}
+        held = (*frame.locals, *frame.stack) if frame is not None else ()
+        for part in _parts(value)[1] if type(value) in _COMPOUND else held:
+            if is_copied(part):
+                self._note_lists(part)
+
+    def waits(self) -> bool:
+        """Whether a generator of which the side has a copy runs code when it dies."""
+        return bool(self._waiting)
+
+    def is_copied(self, frame: Frame) -> bool:
+        """Whether the generator of this frame is one of these."""
+        return any(frame_of(one) is frame for one in self._waiting)
+
+    def settle(self) -> tuple[set[int], list[weakref.ref[Any]]]:
+        """What became of these: (ids of the frames of those whose copies the side has closed, or run on to their end or
+        out of the block; the copies that are where they were). Nothing of the latter runs any more."""
+        over, same = set(), []
+        for original, weak in zip(self._waiting, self._weakly):
+            copy = weak()
+            frame = frame_of(copy)
+            if frame is None or not (waits_in_block(frame) or position(copy) == position(original)):
+                over.add(id(frame_of(original)))
+            elif position(copy) == position(original):
+                same.append((frame, weak))
+        for frame, _ in same:
+            give_up(frame)
+        return over, [weak for _, weak in same]
 
     def made(self, value: Any) -> None:
         """A native call of the side has made an iterator, or an object that the collector does not know."""
-        self._known[id(value)] = value
+        self._known.add(id(value))
 
     def may_use(self, value: Any) -> bool:
         """Whether a value is no iterator that is older than the side."""
         return not is_c_iterator(type(value)) or self.may_change(value)
+
+    def moves_again(self, iterator: Any, moved: list[Any]) -> bool:
+        """Whether a loop of the side moves on an iterator without a copy that a side, undone since, has moved on.
+        One side may, once, where the loop ends on it."""
+        if self.may_use(iterator):
+            return False
+        self.shared.append(iterator)
+        return any(iterator is one for one in moved)
 
     def may_change(self, value: Any) -> bool:
         """Whether the side has made, or copied, a value whose state no snapshot shows."""
@@ -156,17 +234,19 @@ class Watch:
 
     def forget(self) -> None:
         """The side is over."""
-        for kept in (self._known, self._originals, self._copies, self._moved_within):
+        for kept in (self._originals, self._copies, self._moved_within, self._waiting, self._weakly):
             kept.clear()
 
     def holders(self) -> set[int]:
         """ids of the objects of ours that hold iterators."""
-        return {id(kept) for kept in (self._known, self._originals, self._copies, self._moved_within)}
+        kept = (self._originals, self._copies, self._moved_within, self._waiting)
+        return {*map(id, kept)} | self._lists
 
     def originals_moved(self) -> list[Any]:
         """The iterators in variables whose copies the side has moved on, itself or by a side within."""
         within = set(map(id, self._moved_within))
-        return [one for one, made in self.pairs() if id(made) in within or position(one) != position(made)]
+        pairs = [*self.pairs(), *((one, weak()) for one, weak in zip(self._waiting, self._weakly))]
+        return [one for one, made in pairs if id(made) in within or position(one) != position(made)]
 
     def note_moved(self, values: Iterable[Any]) -> None:
         """A side within this one has moved on copies of these. What it leaves in variables are copies, too."""
@@ -180,7 +260,7 @@ def left_waiting(values: Iterable[Any]) -> bool:
     for value in values:
         kind = type(value)
         if kind is types.GeneratorType:
-            frame = suspended_frame(value)
+            frame = frame_of(value)
             if frame is not None and waits_in_block(frame):
                 give_up(frame)
                 found = True

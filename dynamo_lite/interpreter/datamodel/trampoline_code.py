@@ -19,6 +19,16 @@ active: dict[int, list[Any]] = {}
 _copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
 
 
+_LOOK_UP = frozenset({"dynamo_lite.interpreter.datamodel.protocols", "dynamo_lite.interpreter.opcodes.building"})
+"""The files that use a key or a member for the program, without opening the trampolines where it is an atom."""
+
+
+def _is_asked_by_tables(fn: FunctionType, args: tuple[Any, ...]) -> bool:
+    """Whether `fn` is what a dict or set calls of its first argument."""
+    kind: Any = type(args[0]) if args else object
+    return fn is kind.__hash__ or fn is kind.__eq__
+
+
 class Entry:
     """The constant that a trampoline calls: leads to `vm.call`, or to the function's own code when they are closed."""
 
@@ -40,6 +50,11 @@ class Entry:
             allowed = running[-1].vm.enters_by_trampoline
             if allowed is None or allowed(fn):
                 return running[-1].enter(fn, args, kwargs)
+        elif running and _is_asked_by_tables(fn, args):
+            if sys._getframe(2).f_globals.get("__name__") in _LOOK_UP and not isinstance(args[0], type):
+                return running[-1].enter(fn, args, kwargs)
+            if running[-1].vm.call_aside is not None:
+                return running[-1].vm.call_aside(fn, args)
         if _copying and slots and type(slots[0]) is str and slots[0] == "function.__new__":
             return None  # an audit hook, told of the copy that is being made: no event of the program
         return self.pristine(fn)(*args, **(kwargs or {}))

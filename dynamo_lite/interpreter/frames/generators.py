@@ -8,6 +8,7 @@ for a StopIteration that escapes (PEP 479), for running twice and so on hold bec
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any
 
@@ -126,6 +127,8 @@ _DRIVERS: dict[int, Callable[[Frame], Any]] = {
 def make_generator(frame: Frame, name: str, qualname: str) -> Any:
     """The native object whose body is `frame`."""
     frame.handled = Handled()
+    if frame.vm.generators is not None:
+        frame.vm.generators.append(weakref.ref(frame))
     made = _DRIVERS[frame.info.kind](frame)
     made.__name__ = name
     made.__qualname__ = qualname
@@ -151,6 +154,9 @@ def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
         return vm.run(frame)
     except BaseException as exc:
         frame.state = RETURNED
+        if isinstance(exc, GeneratorExit) and frame.proxy is None:  # the traceback lives on, but nobody has it
+            frame.locals.clear()
+            frame.stack.clear()
         error = stop_error(frame.info.kind, exc)
         if error is None:
             raise
@@ -169,7 +175,7 @@ def deliver(frame: Frame, exc: BaseException) -> bool | None:
     Returns True when that iterator took it and yielded (the frame stays suspended), None when it finished.
     """
     frame.thrown = None
-    if not _delegates(frame):
+    if not delegates(frame):
         throw(exc)
     vm, stack = frame.vm, frame.stack
     receiver = stack[-1]
@@ -192,6 +198,14 @@ def deliver(frame: Frame, exc: BaseException) -> bool | None:
     return None
 
 
+def suspended(vm: VM) -> list[Frame]:
+    """The frames of the generators that wait at a `yield`, if these are listed."""
+    frames = [(ref, frame) for ref in vm.generators or () if (frame := ref()) is not None]
+    if vm.generators is not None:
+        vm.generators[:] = [ref for ref, _ in frames]
+    return [frame for _, frame in frames if frame.state == SUSPENDED]
+
+
 def is_driver(code: Any) -> bool:
     """Whether this is the code of the native generators that stand for interpreted ones."""
     return code in _DRIVER_CODES
@@ -208,10 +222,15 @@ _DRIVER_CODES = frozenset(driver.__code__ for driver in _DRIVERS.values())
 
 def suspended_frame(generator: Any) -> Frame | None:
     """The frame behind a generator that the interpreter made, where it waits at a `yield` of its own; else None."""
+    frame = frame_of(generator)
+    return None if frame is None or delegates(frame) else frame
+
+
+def frame_of(generator: Any) -> Frame | None:
+    """The frame behind a generator that the interpreter made, until it has come to its end; else None."""
     if type(generator) is not types.GeneratorType or generator.gi_code is not _drive.__code__:
         return None
-    frame: Frame | None = generator.gi_frame.f_locals["frame"] if generator.gi_frame is not None else None
-    return None if frame is None or _delegates(frame) else frame
+    return generator.gi_frame.f_locals["frame"] if generator.gi_frame is not None else None
 
 
 def make_waiting(frame: Frame, name: str, qualname: str) -> Any:
@@ -223,10 +242,13 @@ def make_waiting(frame: Frame, name: str, qualname: str) -> Any:
 
 
 def waits_in_block(frame: Frame) -> bool:
-    """Whether `frame` is suspended where a handler of its own covers it, which runs when the generator dies."""
+    """Whether code runs when the generator of `frame` dies: it is suspended where a handler of its own covers it, or
+    waits for another one, which it closes then."""
     if frame.state != SUSPENDED:
         return False
     handler = frame.info.handler_at(frame.code, frame.pc - 1)
+    if delegates(frame):
+        return True
     return handler is not None and frame.info.ops[handler.target][0] is not HANDLERS["STOPITERATION_ERROR"]
 
 
@@ -235,7 +257,7 @@ def give_up(frame: Frame) -> None:
     frame.state = RETURNED
 
 
-def _delegates(frame: Frame) -> bool:
+def delegates(frame: Frame) -> bool:
     """Whether `frame` is suspended in a `yield from` or an `await`."""
     return frame.pc >= 2 and frame.info.ops[frame.pc - 2][0] is HANDLERS["SEND"]
 

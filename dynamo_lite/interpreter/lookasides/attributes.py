@@ -12,22 +12,24 @@ Handler = Any
 
 
 def _getattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if kwargs or not 2 <= len(args) <= 3 or type(args[1]) is not str:
+    if kwargs or not 2 <= len(args) <= 3 or not issubclass(type(args[1]), str):
         return vm.trampolines.call(getattr, args, kwargs)
+    read = datamodel.getattr_ if type(args[1]) is str else _getattr_by_subclass
     if len(args) == 2:
-        return datamodel.getattr_(vm, args[0], args[1])
+        return read(vm, args[0], args[1])
     try:
-        return datamodel.getattr_(vm, args[0], args[1])
+        return read(vm, args[0], args[1])
     except AttributeError:
         vm.swallow()
         return args[2]
 
 
 def _hasattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if kwargs or len(args) != 2 or type(args[1]) is not str:
+    if kwargs or len(args) != 2 or not issubclass(type(args[1]), str):
         return vm.trampolines.call(hasattr, args, kwargs)
+    read = datamodel.getattr_ if type(args[1]) is str else _getattr_by_subclass
     try:
-        datamodel.getattr_(vm, args[0], args[1])
+        read(vm, args[0], args[1])
     except AttributeError:
         vm.swallow()
         return False
@@ -36,14 +38,23 @@ def _hasattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _setattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 3 or type(args[1]) is not str:
-        return vm.trampolines.call(setattr, args, kwargs)
+        return _setattr_by_subclass(vm, args, kwargs)
     return datamodel.setattr_(vm, *args)
 
 
 def _delattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 2 or type(args[1]) is not str:
-        return vm.trampolines.call(delattr, args, kwargs)
+        return _delattr_by_subclass(vm, args, kwargs)
     return datamodel.delattr_(vm, *args)
+
+
+def _plain(name: Any) -> Any:
+    """A name as the observer is told of it: without the class of a subclass of str (`class Key(str, Enum)`)."""
+    return str.__str__(name) if issubclass(type(name), str) else name
+
+
+def _getattr_by_subclass(vm: Any, obj: Any, name: Any) -> Any:
+    return _reader(getattr)(vm, (obj, name), {})
 
 
 def _reader(slot: Any) -> Handler:
@@ -54,11 +65,11 @@ def _reader(slot: Any) -> Handler:
             value = vm.trampolines.call(slot, args, kwargs)
         except AttributeError:
             if vm.on_look is not None and len(args) == 2:
-                vm.on_look("attr", args[0], args[1])
+                vm.on_look("attr", args[0], _plain(args[1]))
             raise
         if vm.on_read is None or len(args) != 2:
             return value
-        return vm.on_read("attr", args[0], args[1], value)
+        return vm.on_read("attr", args[0], _plain(args[1]), value)
 
     return handler
 
@@ -71,10 +82,10 @@ def _writer(slot: Any) -> Handler:
             return vm.trampolines.call(slot, args, kwargs)
         obj, name, value = args
         if vm.before_write is not None:
-            vm.before_write("attr", obj, name, value)
+            vm.before_write("attr", obj, _plain(name), value)
         vm.trampolines.call(slot, args)
         if issubclass(type(obj), type):
-            datamodel.class_changed(vm, obj, name, value)
+            datamodel.class_changed(vm, obj, _plain(name), value)
         return None
 
     return handler
@@ -83,10 +94,13 @@ def _writer(slot: Any) -> Handler:
 def _deleter(slot: Any) -> Handler:
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if vm.before_write is not None and len(args) == 2:
-            vm.before_write("attr", args[0], args[1], DELETED)
+            vm.before_write("attr", args[0], _plain(args[1]), DELETED)
         return vm.trampolines.call(slot, args, kwargs)
 
     return handler
+
+
+_setattr_by_subclass, _delattr_by_subclass = _writer(setattr), _deleter(delattr)
 
 
 def _isinstance(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

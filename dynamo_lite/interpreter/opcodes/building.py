@@ -203,9 +203,11 @@ def _merge(vm: VM, target: dict[Any, Any], mapping: Any, check: Callable[[Any], 
     if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
         if vm.on_look is not None:
             vm.on_look("items" if check is None else "arguments", mapping)
+        if not target or check is None:
+            _merge_dict(vm, target, mapping)
+            return
         for key, value in list(dict.items(mapping)):
-            if check is not None:
-                check(key)
+            check(key)
             _put(vm, target, key, value)
         return
     keys = vm.call(vm.getattr(mapping, "keys"))
@@ -215,6 +217,17 @@ def _merge(vm: VM, target: dict[Any, Any], mapping: Any, check: Callable[[Any], 
         if check is not None:
             check(key)
         _put(vm, target, key, datamodel.getitem(vm, mapping, key))
+
+
+def _merge_dict(vm: VM, target: dict[Any, Any], mapping: dict[Any, Any]) -> None:
+    """No key is hashed again: the dict that is read has kept the hash of each."""
+    if ATOMS.issuperset(map(type, mapping)):
+        dict.update(target, mapping)
+        return
+    if vm.on_key is not None:
+        for key in mapping:
+            vm.on_key(key)
+    vm.trampolines.apply(dict.update, target, mapping)
 
 
 def dict_merge(vm: VM, target: dict[Any, Any], mapping: Any, callee: Any) -> None:

@@ -118,6 +118,16 @@ class HasClass(dict[type, bool]):
         return answer
 
 
+def token(key: Any) -> Any:
+    """What stands for a key of a dict in our own: no `__hash__` or `__eq__` of the program may be called for it."""
+    kind = type(key)
+    if kind in KEYS:
+        return key
+    if kind is tuple or kind is torch.Size:
+        return ("parts", *map(token, key))
+    return "object", id(key)
+
+
 def is_known_by_identity(key: Any) -> bool:
     """Whether a key (or what it weakly refers to) is equal to itself alone: its class has object's own comparison."""
     kind = type(key() if type(key) is weakref.ref else key)

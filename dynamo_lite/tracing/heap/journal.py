@@ -13,6 +13,7 @@ from types import CellType
 from typing import Any, NamedTuple
 
 from dynamo_lite.tracing.heap import snapshots
+from dynamo_lite.tracing.heap.accesses import KEYS, token
 from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
 
 
@@ -140,10 +141,11 @@ class Journal:
         for snapshot, mark in self._snapshots.values():
             old, new = snapshot.contents, snapshot.current()
             if isinstance(old, dict):
-                for key, before, after in _entry_changes(old, new):
+                keys, old, new = _by_token(old, new)
+                for key, before, after in _entry_changes(keys, old, new):
                     at = self._sites.get((id(snapshot.owner), snapshot.part, key)) if type(key) in (str, int) else None
                     yield Change(snapshot.owner, snapshot.part, key, before, after, at or mark)
-                if snapshot.part == "items" and (orders := _orders(old, new)) is not None:
+                if snapshot.part == "items" and (orders := _orders(keys, old, new)) is not None:
                     yield Change(snapshot.owner, snapshot.part, None, *orders, mark)
             elif not _same_items(old, new):
                 yield Change(snapshot.owner, snapshot.part, None, old, new, mark)
@@ -157,22 +159,30 @@ class Journal:
         while self._undo:
             self._undo.pop()()
         for snapshot, _ in reversed(self._snapshots.values()):
-            if id(snapshot.owner) not in keep and not _is_as_before(snapshot.contents, snapshot.current()):
+            if id(snapshot.owner) not in keep and not is_as_before(snapshot.contents, snapshot.current()):
                 snapshot.restore(snapshot.contents)
         self._snapshots.clear()
         self._sites.clear()
 
 
-def _entry_changes(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+def _by_token(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
+    """Both with what stands for each key, and these keys; they are themselves where each stands for itself."""
+    if KEYS.issuperset(map(type, old)) and KEYS.issuperset(map(type, new)):
+        return {}, old, new
+    before, after = ({token(key): value for key, value in contents.items()} for contents in (old, new))
+    return {token(key): key for key in (*old, *new)}, before, after
+
+
+def _entry_changes(keys: dict[Any, Any], old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
     for key in [*old, *(k for k in new if k not in old)]:
         before, after = old.get(key, MISSING), new.get(key, MISSING)
         if before is not after:
-            yield key, before, after
+            yield keys.get(key, key), before, after
 
 
-def _orders(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[Order, Order] | None:
+def _orders(keys: dict[Any, Any], old: dict[Any, Any], new: dict[Any, Any]) -> tuple[Order, Order] | None:
     """The order of the keys that a dict had and has, if it is another one (`move_to_end`, `pop` and set again)."""
-    before, after = [k for k in old if k in new], [k for k in new if k in old]
+    before, after = ([keys.get(k, k) for k in one if k in two] for one, two in ((old, new), (new, old)))
     return None if all(map(operator.is_, before, after)) else (Order(before), Order(after))
 
 
@@ -184,7 +194,8 @@ def _same_items(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
-def _is_as_before(old: Any, new: Any) -> bool:
+def is_as_before(old: Any, new: Any) -> bool:
+    """Whether two states of one object are the same, by identity."""
     if isinstance(old, dict):
-        return len(old) == len(new) and all(a is b and old[a] is new[b] for a, b in zip(old, new))
+        return len(old) == len(new) and all(map(operator.is_, (*old, *old.values()), (*new, *new.values())))
     return _same_items(old, new)

@@ -49,6 +49,12 @@ def _restore_dict(owner: dict[Any, Any], contents: dict[Any, Any]) -> None:
     dict.update(owner, contents)
 
 
+def _read_dict(owner: dict[Any, Any]) -> dict[Any, Any]:
+    if type(owner).__iter__ is dict.__iter__:
+        return dict.copy(owner)  # hashes no key
+    return dict(dict.items(owner))  # dict.copy would call its keys() and []
+
+
 def _restore_ordered(owner: collections.OrderedDict[Any, Any], contents: dict[Any, Any]) -> None:
     collections.OrderedDict.clear(owner)
     for key, value in contents.items():
@@ -80,7 +86,7 @@ def _restore_bytearray(owner: bytearray, contents: bytes) -> None:
 # Base type → (read, restore). The first row whose type is in the owner's MRO serves.
 _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]], ...] = (
     (collections.OrderedDict, _read_ordered, _restore_ordered),
-    (dict, dict.copy, _restore_dict),
+    (dict, _read_dict, _restore_dict),
     (list, lambda o: list.__getitem__(o, slice(None)), _restore_list),
     (set, set.copy, _restore_set),
     (collections.deque, lambda o: list(collections.deque.__iter__(o)), _restore_deque),

@@ -45,7 +45,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "object-lifetime": Refusal(
         errors.UnrecordableValue,
-        "The program sees when objects die (weak references, __del__), and {what}.",
+        "The program sees when objects die (weak references, __del__, generators within `try`), and {what}.",
         "hold what must live in a variable, and do not decide by whether an object is still alive.",
     ),
     "unrecordable-value": Refusal(

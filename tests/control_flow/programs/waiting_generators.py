@@ -59,7 +59,7 @@ class state_of_a_waiting_one(nn.Module):
         return x, numbers.gi_running, numbers.gi_suspended
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class thrown_into(nn.Module):
     def forward(self, x):
         def steps():
@@ -75,7 +75,7 @@ class thrown_into(nn.Module):
         return y * 1
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class closed_on_one_side(nn.Module):
     def forward(self, x):
         y = x.clone()
