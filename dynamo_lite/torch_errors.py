@@ -39,7 +39,7 @@ def link() -> None:
         _link_to(importlib.import_module(_EXC))  # which waits for another thread that imports it
         return
     _link_to(None)
-    sys.meta_path.insert(0, _Awaiting())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Awaiting())
 
 
 def _link_to(exc: ModuleType | None) -> None:
@@ -79,7 +79,7 @@ class _Awaiting:
             spec = None if find is None else find(name, path, target)
             if spec is not None and spec.loader is not None:
                 execute = spec.loader.exec_module
-                spec.loader.exec_module = functools.partial(self._executed, execute)  # type: ignore[method-assign]
+                spec.loader.exec_module = functools.partial(self._executed, execute)
                 return spec
         return None
 
@@ -87,7 +87,7 @@ class _Awaiting:
         execute(module)
         _link_to(module)
         if self in sys.meta_path:
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
+            sys.meta_path.remove(self)
 
 
 def catchable_as_torch(fn: _F) -> _F:
