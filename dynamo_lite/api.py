@@ -9,6 +9,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.attempts import Options
 from dynamo_lite.errors import checks_keywords
+from dynamo_lite.exclusive import exclusive
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.logging.structured import structured
 from dynamo_lite.pipeline import capture, root_of
@@ -18,6 +19,7 @@ from dynamo_lite.traces import Trace, is_of_mode, trace_of
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 
+@exclusive
 @catchable_as_torch
 @checks_keywords
 def export(
@@ -76,6 +78,7 @@ def export(
     ).program
 
 
+@exclusive
 @catchable_as_torch
 @checks_keywords
 def trace(

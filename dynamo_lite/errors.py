@@ -16,7 +16,7 @@
 Each has a stable `id`; a GraphBreak also has the program's stack in Python's own format with carets, what happened and
 what to write instead. The text of each ends with the case of ExportDB that shows the error and the rewrite.
 
-Code that catches torch's classes catches these too: torch_errors.py makes each a subclass of its counterpart as soon as
+Code that catches torch's classes catches these too: torch_errors.py makes each a subclass of its counterpart when
 an error leaves `export`. Nothing here imports torch, so that tools can catch these without paying for it.
 """
 

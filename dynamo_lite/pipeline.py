@@ -27,6 +27,7 @@ from dynamo_lite.program.shapes.dynamic_shapes import read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, late_imports
+from dynamo_lite.torch_internals._torch_dispatch import said
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.marked_branches import call_branch
@@ -34,6 +35,7 @@ from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.undoing import attributes, changed
 
 
 @dataclass(frozen=True)
@@ -131,16 +133,9 @@ def signature_of(mod: Any) -> inspect.Signature:
 
 @contextmanager
 def process_as_before() -> Iterator[None]:
-    """torch's global switches and generators, and its "is this an export?" flags, around a trace."""
+    """torch's global switches and generators around a trace, within which torch is told that this is an export."""
     state = TorchState()
-    compiler = torch.compiler
-    flags = (compiler._is_compiling_flag, compiler._is_exporting_flag)
-    compiler._is_compiling_flag = compiler._is_exporting_flag = True
     log = logging.getLogger("torch._subclasses.fake_tensor")  # logs what operators raise, which the program may handle
-    was_disabled, log.disabled = log.disabled, True
-    try:
+    with changed(state.restore), changed(attributes(log, "disabled")), said(True):
+        log.disabled = True
         yield
-    finally:
-        log.disabled = was_disabled
-        compiler._is_compiling_flag, compiler._is_exporting_flag = flags
-        state.restore()

@@ -9,11 +9,15 @@ Checked with torch 2.13.0; with 2.14.1 and 2.15.0 the names alone, in their sour
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from _thread import _count as _other_threads
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import get_ident
 from typing import Any, Protocol
 
 import torch
+from torch import _ops
 from torch._C import _dispatch_tls_set_dispatch_key_included as _set_included
 from torch._ops import mode_stack_state_for_pre_dispatch
 from torch._subclasses import schema_check_mode as _asked_for_by_a_mode  # noqa: F401  # by _set_mode_pre_dispatch
@@ -22,6 +26,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 from dynamo_lite.torch_internals._torch_dispatch import DispatchKey
 from dynamo_lite.torch_internals._torch_dispatch import _dispatch_tls_is_dispatch_key_excluded as _is_excluded
 from dynamo_lite.torch_internals._torch_operators import OpOverload
+from dynamo_lite.undoing import attributes, changed
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
@@ -31,14 +36,16 @@ SYMBOLS = (
     Symbol("torch._ops:OpOverload._dispatch_cache", "where a handler is left"),
     Symbol("torch._ops:OpOverload._get_dispatch", "torch's own handler, for another mode"),
     Symbol("torch._ops:OpOverload._uncache_dispatch", "the handler is taken away"),
+    Symbol("torch._ops:_mode_stack_state_for_pre_dispatch", "a state of the key for each thread"),
     Symbol("torch._ops:mode_stack_state_for_pre_dispatch", "which modes are at the PreDispatch key"),
     Symbol("torch._subclasses:schema_check_mode", "torch imports it when a mode is set, which a run is not to do"),
     Symbol("torch._ops#__infra_modes", "the list of the modes at the PreDispatch key"),
     Symbol("torch._ops#_schema_check_mode", "a mode at the key that is in no list"),
 )
 
-__all__ = ["Shortcut"]
+__all__ = ["Shortcut", "modes_of_thread"]
 
+_STATE = "_mode_stack_state_for_pre_dispatch"
 _PRE_DISPATCH, _PYTHON = DispatchKey.PreDispatch, DispatchKey.Python
 _CHECKED = torch.__version__.startswith("2.13.")  # another torch takes its own way
 
@@ -49,12 +56,59 @@ class PlainOperatorMode(Protocol):
     def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any: ...
 
 
+class _OfThread(type(mode_stack_state_for_pre_dispatch())):  # type: ignore[misc]
+    """torch's state of the key, with modes of its own for one thread. (torch has one for the whole process.)"""
+
+    def __init__(self, plain: Any) -> None:
+        self.own = type(plain)()
+        for index in range(_MODES):
+            self.own.set(index, plain.get(index))
+        self._plain, self._thread = plain, get_ident()
+        self._schema_check_mode = plain._schema_check_mode
+
+    def _here(self) -> Any:
+        return self.own if get_ident() == self._thread else self._plain
+
+    def set(self, index: int, mode: Any) -> None:
+        self._here().set(index, mode)
+
+    def get(self, index: int) -> Any:
+        return self._here().get(index)
+
+    def count(self) -> int:
+        return int(self._here().count())
+
+    @property
+    def _schema_check_mode(self) -> Any:
+        return self._here()._schema_check_mode
+
+    @_schema_check_mode.setter
+    def _schema_check_mode(self, mode: Any) -> None:
+        self._here()._schema_check_mode = mode
+
+
+_MODES = 2
+
+
+@contextmanager
+def modes_of_thread() -> Iterator[None]:
+    """Within, this thread has modes at the PreDispatch key of its own: torch.export may run in another one."""
+    plain = mode_stack_state_for_pre_dispatch()
+    if type(plain) is _OfThread or not _other_threads():
+        yield
+        return
+    with changed(attributes(_ops, _STATE)):
+        setattr(_ops, _STATE, _OfThread(plain))
+        yield
+
+
 class Shortcut:
     """The handlers for one mode, which sits in torch's slot for proxy modes and does not ask for `types`."""
 
     def __init__(self) -> None:
         self._handlers: dict[int, tuple[OpOverload[..., Any], Callable[..., Any]]] = {}
-        self._stack: Any = mode_stack_state_for_pre_dispatch()
+        stack: Any = mode_stack_state_for_pre_dispatch()
+        self._stack: Any = getattr(stack, "own", stack)
         self._modes: list[Any] = vars(self._stack)[f"_{type(self._stack).__name__.lstrip('_')}__infra_modes"]
 
     def add(self, operator: OpOverload[..., Any], mode: PlainOperatorMode) -> None:
@@ -86,11 +140,13 @@ def _handler(
 
     stack: torch's state of the key; modes: its list of modes.
     """
-    run = mode.operator
+    run, thread = mode.operator, get_ident()
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         first, second = modes
         if first is not mode or second is not None or stack._schema_check_mode is not None or _is_excluded(_PYTHON):
+            return _as_torch_does(operator, args, kwargs)
+        if get_ident() != thread:
             return _as_torch_does(operator, args, kwargs)
         modes[0] = None
         _set_included(_PRE_DISPATCH, False)

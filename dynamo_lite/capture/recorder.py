@@ -29,6 +29,7 @@ from dynamo_lite.capture._torch import (
     disable_autocast_cache,
     enable_python_dispatcher,
 )
+from dynamo_lite.capture._torch_pre_dispatch import modes_of_thread
 from dynamo_lite.capture.constant_values import ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
@@ -39,13 +40,7 @@ from dynamo_lite.capture.fakes.known_results import KnownResults
 from dynamo_lite.capture.fakes.saved_originals import OriginalsSaved
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.in_place_checks import written
-from dynamo_lite.capture.kernels import (
-    collectives,
-    eager_errors,
-    number_arguments,
-    symbolic_kernels,
-    withheld_errors,
-)
+from dynamo_lite.capture.kernels import collectives, eager_errors, number_arguments, symbolic_kernels, withheld_errors
 from dynamo_lite.capture.kernels.autocast_regions import AutocastRegions
 from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
@@ -373,6 +368,7 @@ class Recorder(InputLifter):
         stack, self.grad_enabled = self._stack, torch.is_grad_enabled()
         self.level.marked_grad = self.grad_enabled
         admit_higher_order_operators()
+        stack.enter_context(modes_of_thread())
         stack.callback(_set_grad_enabled, self.grad_enabled)
         if self.memory is static_cache.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
             stack.enter_context(disable_autocast_cache())
@@ -386,8 +382,16 @@ class Recorder(InputLifter):
         stack.enter_context(collectives.recorded(self.context.refuse))
         return self
 
-    def __exit__(self, *exc_info: Any) -> None:
+    def close(self) -> None:
+        """Leave what `__enter__` has entered, as far as that is not done."""
         self._stack.close()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        try:
+            self.close()
+        except Exception:
+            if error is None or isinstance(error, Exception):
+                raise  # else it follows from an interruption: the state is put back as a whole (exclusive.py)
         self._raised = None
         # While recording, a real tensor below this boundary is an error; AOTInductor traces the program's own again.
         self.fake_mode.allow_non_fake_inputs = True

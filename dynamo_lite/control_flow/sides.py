@@ -41,6 +41,7 @@ from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.undoing import changed
 
 _FILLED_UNSEEN = (list, dict, set)
 """What a comprehension fills by instructions without a hook (LIST_APPEND, MAP_ADD, SET_ADD)."""
@@ -208,16 +209,12 @@ def opened(tracer: Forking, frame: Any, state: FrameState) -> Iterator[Base]:
 @contextmanager
 def _no_collection(tracer: Forking) -> Iterator[None]:
     """A collection changes the order in which the collector lists objects, by which young ones are told."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    before = _collections(tracer)
-    try:
+    with changed(gc.enable if gc.isenabled() else gc.disable):
+        gc.disable()
+        before = _collections(tracer)
         yield
         if _collections(tracer) != before:
             tracer.refuse("branch-unsupported", why="the program collects garbage on one side of it")
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _collections(tracer: Forking) -> int:
@@ -228,8 +225,9 @@ def _collections(tracer: Forking) -> int:
 @contextmanager
 def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> Iterator[None]:
     """The heap, the switches and the frame are as before afterwards."""
-    outer, tracer.journal = tracer.journal, Journal(tracer.mark)
+    outer = tracer.journal
     tracer.journals.append(outer)
+    tracer.journal = Journal(tracer.mark)
     cached, by_size = dict(tracer.own(LruCaches)._results), list(tracer.own(LruCaches)._by_size)
     switches = [switch.read() for switch in SWITCHES]
     context = tracer.own(ContextValues)
@@ -246,9 +244,10 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
         raise
     finally:
         tracer.depth -= 1
-        inner, tracer.journal = tracer.journal, outer
-        tracer.journals.pop()
+        inner = tracer.journal
         inner.rollback(side.young)
+        tracer.journal = outer
+        tracer.journals.pop()
         outer.untracked |= inner.untracked
         outer.touched |= inner.touched
         tracer.own(LruCaches)._results, tracer.own(LruCaches)._by_size = cached, by_size

@@ -92,6 +92,10 @@ class ForkingTracer(Tracer):
         if not self.only_marked:
             rules.attach(self.rules, self.makes_lists)
 
+    def rollback(self, keep: set[int]) -> None:
+        for journal in (self.journal, *reversed(self.journals)):  # of parts of the run that were interrupted
+            journal.rollback(keep)
+
     @property
     def _parts(self) -> Any:
         """This tracer, as the parts of the package see it (interfaces.Forking)."""

@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.api import trace
 from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments, checks_keywords
+from dynamo_lite.exclusive import exclusive
 from dynamo_lite.explanation.explain import Explanation, explain
 from dynamo_lite.explanation.fake_kernels import mismatches
 from dynamo_lite.torch_errors import catchable_as_torch
@@ -43,6 +44,7 @@ class Draft:
         return f"{self.report}\n\n" + "\n".join(ends)
 
 
+@exclusive
 @catchable_as_torch
 @checks_keywords
 def draft_export(

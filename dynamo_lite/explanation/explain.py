@@ -22,6 +22,7 @@ from dynamo_lite.errors import (
     InvalidArguments,
     checks_keywords,
 )
+from dynamo_lite.exclusive import exclusive
 from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
 from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.effect_record import Effect, Verdict
@@ -99,6 +100,7 @@ class Explanation:
             yield "The run did not come to its end: there may be more."
 
 
+@exclusive
 @checks_keywords
 def explain(
     mod: Callable[..., Any],

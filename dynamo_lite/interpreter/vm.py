@@ -9,6 +9,7 @@ from types import CodeType, FunctionType, MethodType, TracebackType
 from typing import Any, Final, NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary
 
+from dynamo_lite import undoing
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
 from dynamo_lite.interpreter.datamodel.callees import BOUND_IN_C, C_CALLABLES, C_SLOTS, callee_key
@@ -79,7 +80,8 @@ class Interpreter(Hooks):
         """Call `fn` from outside: the tracebacks of what it raises begin with the program's frames."""
         outermost = self.frame is None
         if outermost:
-            HOST_LIMIT.enter()
+            undoing.changing(self._leave)
+            HOST_LIMIT.enter(id(self))
             self.recursion_limit = HOST_LIMIT.program_limit
             self.native_handled = sys.exception()
             self.handled.value = self.native_handled if self.inherits_handled else None
@@ -91,9 +93,13 @@ class Interpreter(Hooks):
             raise
         finally:
             if outermost:
-                self.trampolines.release()
-                HOST_LIMIT.leave()
-                self.native_handled = self.handled.value = self.clean_traceback = self.native_frame = None
+                undoing.undone(self._leave)
+
+    def _leave(self) -> None:
+        """The end of `enter`: the process is as before."""
+        self.trampolines.release()
+        HOST_LIMIT.leave(id(self))
+        self.native_handled = self.handled.value = self.clean_traceback = self.native_frame = None
 
     def set_recursion_limit(self, limit: int) -> None:
         """The program's limit; CPython's is set so high that the program's is met first."""

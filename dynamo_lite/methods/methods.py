@@ -15,6 +15,7 @@ from torch.types import FileLike
 
 from dynamo_lite.api import export
 from dynamo_lite.errors import InvalidArguments, checks_keywords
+from dynamo_lite.exclusive import exclusive
 from dynamo_lite.methods._torch_archive import load_pt2, write_programs
 from dynamo_lite.methods.compiled import compile_programs
 from dynamo_lite.program._torch_serde import shared_expressions
@@ -89,6 +90,7 @@ class Methods(Mapping[str, ExportedProgram]):
 _TABLE = "dynamo_lite_methods.json"
 
 
+@exclusive
 @catchable_as_torch
 @checks_keywords
 def export_methods(model: nn.Module, methods: Mapping[str, Method | tuple[Any, ...]]) -> Methods:

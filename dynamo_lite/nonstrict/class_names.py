@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE
+from dynamo_lite.undoing import changed
 
 _NAMES: dict[type, str] = {FakeTensor: torch.Tensor.__name__} | {
     kind: number.__name__ for kind, number in PYTHON_TYPE.items()
@@ -24,10 +26,11 @@ _NAMES: dict[type, str] = {FakeTensor: torch.Tensor.__name__} | {
 def named_as_eager() -> Iterator[None]:
     """While inside, the stand-ins' classes have the names that the program's errors show in eager."""
     own = {kind: kind.__name__ for kind in _NAMES}
-    try:
-        for kind, name in _NAMES.items():
-            kind.__name__ = name
+    with changed(partial(_name, own)):
+        _name(_NAMES)
         yield
-    finally:
-        for kind, name in own.items():
-            kind.__name__ = name
+
+
+def _name(names: dict[type, str]) -> None:
+    for kind, name in names.items():
+        kind.__name__ = name

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import partial
 from types import (
     BuiltinFunctionType,
     FrameType,
@@ -38,6 +39,7 @@ from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import error_messages
+from dynamo_lite.undoing import changed
 
 Rule = Callable[..., Any]
 _RECORDING = frozenset({"dynamo_lite.capture.recorder", "dynamo_lite.capture.graph.subgraph_calls"})
@@ -87,14 +89,15 @@ class Machine(Interpreter):
 
     @contextmanager
     def _trampolines_armed(self) -> Iterator[None]:
-        for fn, _ in self._answered.values():
-            self.trampolines.arm_function(fn)
-        self.trampolines.open = True
-        try:
-            yield
-        finally:
+        def undo() -> None:
             self.trampolines.open = False
             self.trampolines.release()
+
+        with changed(undo):
+            for fn, _ in self._answered.values():
+                self.trampolines.arm_function(fn)
+            self.trampolines.open = True
+            yield
 
     @contextmanager
     def _function_apply(self) -> Iterator[None]:
@@ -111,11 +114,9 @@ class Machine(Interpreter):
                 return own.__get__(None, cls)(*args, **kwargs)
             return rule(self._tracer, own, (cls, *args), kwargs)
 
-        torch.autograd.Function.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
-        try:
+        with changed(partial(setattr, torch.autograd.Function, "apply", own)):
+            torch.autograd.Function.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
             yield
-        finally:
-            torch.autograd.Function.apply = own  # type: ignore[method-assign]
 
     def _is_called_by_program(self) -> bool:
         """Whether a call of the function that asks this is the program's."""

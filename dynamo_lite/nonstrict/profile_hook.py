@@ -12,6 +12,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Protocol
 
@@ -23,6 +24,7 @@ from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.classify import name_of, verdict_of
 from dynamo_lite.tracing.policy.native_modules import in_library
 from dynamo_lite.tracing.policy.verdicts import CallKind
+from dynamo_lite.undoing import changed
 
 _CONSTANT = "{name}() gives another answer in each call; the one of the export is a constant of the program"
 _WORLD = "{name}() reaches outside of the process; what it gave during the export is a constant of the program"
@@ -79,11 +81,9 @@ def watched(listener: ProgramListener) -> Iterator[ProfileHook | None]:
         yield None
         return
     watch = ProfileHook(listener)
-    sys.setprofile(watch)
-    try:
+    with changed(partial(sys.setprofile, None)):
+        sys.setprofile(watch)
         yield watch
-    finally:
-        sys.setprofile(None)
 
 
 class unwatched:

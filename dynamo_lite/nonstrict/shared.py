@@ -14,6 +14,7 @@ import torch
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.tracing.heap import snapshots
+from dynamo_lite.undoing import attributes, changed
 
 _NAMES = ("from_numpy", "frombuffer", "asarray", "as_tensor")
 
@@ -35,13 +36,12 @@ def shared_memory_seen(tracer: NativeTrace) -> Iterator[None]:
 
         return function
 
-    for name, fn in plain.items():
-        setattr(torch, name, wrapped(fn))
     try:
-        yield
+        with changed(attributes(torch, *_NAMES)):
+            for name, fn in plain.items():
+                setattr(torch, name, wrapped(fn))
+            yield
     finally:
-        for name, fn in plain.items():
-            setattr(torch, name, fn)
         for snapshot in shown.values():
             if snapshot.current() != snapshot.contents:
                 kind = type(snapshot.owner).__name__

@@ -5,13 +5,13 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 from torch._C import _get_tracing_state, _set_tracing_state  # type: ignore[attr-defined]
-from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
 from torch._guards import SLoc, Source, TracingContext, tracing
@@ -40,29 +40,19 @@ from dynamo_lite.capture._torch import (
 )
 from dynamo_lite.symbolic_shapes.torch_node._torch import resize_storage_bytes_
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
-from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack
+from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack, never_compiled
+from dynamo_lite.undoing import changed
 
 config_patch: Any = _config.patch  # type: ignore[attr-defined]
 """config_patch(backed_size_oblivious=True): a context manager; see the settings in torch/fx/experimental/_config.py."""
 
 
-def never_compiled(function: Callable[..., Any]) -> Any:
-    """A decorator: torch.compile lets frames of this function run, and what they call, instead of compiling them one by
-    one. That is about frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run
-    as they are, and call it); where such a call is part of what is compiled, it is traced as before."""
-    set_code_exec_strategy(function.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
-    return function
-
-
 @contextmanager
 def jit_trace_paused() -> Iterator[None]:
     """Within, torch.jit.trace sees nothing: under it sizes are traced tensors, and stand-ins have none at all."""
-    state = _get_tracing_state()
-    _set_tracing_state(None)
-    try:
+    with changed(partial(_set_tracing_state, _get_tracing_state())):
+        _set_tracing_state(None)
         yield
-    finally:
-        _set_tracing_state(state)
 
 
 @contextmanager
@@ -110,9 +100,6 @@ DISABLES = "every export and trace"
 SYMBOLS = (
     Symbol("torch._C:_get_tracing_state", "inputs are checked outside of torch.jit.trace"),
     Symbol("torch._C:_set_tracing_state", "inputs are checked outside of torch.jit.trace"),
-    Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
-    Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),
-    Symbol("torch._C._dynamo.eval_frame:set_code_exec_strategy", "checks of inputs are not compiled by torch.compile"),
     Symbol(
         "torch._dispatch.python:no_python_dispatcher",
         "meta kernels run without Python decompositions while the program is rebuilt",

@@ -36,6 +36,7 @@ from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
+from dynamo_lite.torch_internals._torch_dispatch import never_compiled
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER)
@@ -63,6 +64,7 @@ class Program(ExportedProgram):
     asked: Questions | None = None
     is_traced_again: bool = False
 
+    @never_compiled
     def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
         """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
         module of torch's is, whatever the graph says; then what it computes is not checked against anything."""

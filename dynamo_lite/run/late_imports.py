@@ -21,6 +21,7 @@ from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch_dynamo
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.strings import tensor_repr
+from dynamo_lite.undoing import changed
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -74,12 +75,14 @@ class _Finder:
     def ending(self, tracer: Tracer) -> Iterator[None]:
         """Within, an import of one of torch's modules ends the run."""
         outer = self.tracer, self._lets_pass
-        self.tracer, self._lets_pass = tracer, False
-        try:
-            yield
-        finally:
+
+        def undo() -> None:
             self.tracer, self._lets_pass = outer
             self._called_directly.forget()
+
+        with changed(undo):
+            self.tracer, self._lets_pass = tracer, False
+            yield
 
 
 def _keeps_away(frame: FrameType | None) -> bool:
@@ -115,14 +118,17 @@ def seen() -> Iterator[None]:
     if thread in _at_work:
         yield
         return
-    finder = _at_work[thread] = _Finder()
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        del _at_work[thread]
+    finder = _Finder()
+
+    def undo() -> None:
+        _at_work.pop(thread, None)
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
+
+    with changed(undo):
+        _at_work[thread] = finder
+        sys.meta_path.insert(0, finder)
+        yield
 
 
 def are_seen() -> bool:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from dynamo_lite import undoing
 from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
@@ -213,9 +214,14 @@ class Run:
 
     def undo(self) -> None:
         """Put the heap back as it was before the trace."""
-        self.tracer.vm.retired = True
-        self.tracer.journal.rollback(self.made)
-        self.tracer.heap.end()
+        undoing.undone(self._undo)
+
+    def _undo(self) -> None:
+        tracer = self.tracer
+        tracer.vm.retired = True
+        self.recorder.close()
+        tracer.rollback(self.made)
+        tracer.heap.end()
         self._let_go()
 
     def _let_go(self) -> None:
@@ -299,6 +305,7 @@ def _started(request: RunRequest) -> Run:
     if request.tracer.needs_torch_dynamo or not late_imports.are_seen():
         torch_dynamo.load()  # torch's converter imports it for an input with symbols
     run = Run(request)
+    undoing.changing(run._undo)
     request.started(run)
     return run
 

@@ -1,12 +1,20 @@
-"""The private torch API for dispatch keys and modes.
+"""The private torch API for dispatch keys and modes, and for what torch.compile is told.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import CO_GENERATOR
+from sys import _current_frames
+from threading import get_ident
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -30,6 +38,8 @@ from torch._C import _len_torch_function_stack as _len_torch_function_stack
 from torch._C import _pop_torch_function_stack as _pop_torch_function_stack
 from torch._C import _push_on_torch_function_stack as _push_on_torch_function_stack
 from torch._C import _TorchDispatchModeKey as _TorchDispatchModeKey
+from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.jit._state import _try_get_jit_cached_function as _try_get_jit_cached_function
 from torch.overrides import _get_current_function_mode_stack as _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
@@ -37,6 +47,152 @@ from torch.utils._python_dispatch import _disable_current_modes as _disable_curr
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as is_traceable_wrapper_subclass_type
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.undoing import changing, undone
+
+
+def never_compiled(function: Callable[..., Any]) -> Any:
+    """A decorator: torch.compile lets frames of this function run, and what they call, instead of compiling them one by
+    one. That is about frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run
+    as they are, and call it); where such a call is part of what is compiled, it is traced as before."""
+    set_code_exec_strategy(function.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+    return function
+
+
+_answers: dict[int, bool] = {}
+"""thread → what torch.compiler.is_compiling() and is_exporting() answer in it, where they are not torch's own."""
+_ASKED: tuple[Any, ...] = (torch.compiler.is_compiling, torch.compiler.is_exporting)
+
+
+class _Answer:
+    """What one of the questions calls in the place of its own code."""
+
+    def __init__(self, question: Any) -> None:
+        self._plain = FunctionType(question.__code__, question.__globals__)
+
+    def __call__(self) -> bool:
+        answer = _answers.get(get_ident())
+        return bool(self._plain()) if answer is None else answer
+
+
+def _calling(function: Any, called: Callable[[], Any]) -> CodeType:
+    """Code for a function without parameters, which returns what `called` does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 'str' object is not callable: the constant is replaced
+        code = eval("lambda: 'called'()").__code__
+    plain: CodeType = function.__code__
+    return plain.replace(
+        co_code=code.co_code,
+        co_consts=tuple(called if const == "called" else const for const in code.co_consts),
+        co_stacksize=code.co_stacksize,
+        co_flags=plain.co_flags & ~CO_GENERATOR,
+        co_names=(),
+        co_linetable=code.co_linetable,
+        co_exceptiontable=b"",
+    )
+
+
+_CODES = [(question, question.__code__, _calling(question, _Answer(question))) for question in _ASKED]
+
+
+class OtherExports:
+    """torch.export in other threads, which waits for `lock` where it begins (torch keeps its state for all threads)."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self._code = _calling(_BEGINS, self._waiting)
+        self._earlier: list[FrameType] = []
+
+    def stop(self) -> None:
+        """Those that have begun are waited for, the others wait. (What is imported later does not.)"""
+        if _EXPORT in sys.modules:
+            importlib.import_module(_EXPORT)  # which waits for another thread that imports it
+            _put_code(self._code)
+            self._earlier = _exports()
+            while self._earlier:
+                time.sleep(_POLL)
+                running = _exports()
+                self._earlier = [frame for frame in self._earlier if frame in running]
+
+    def let(self) -> None:
+        """They need not wait any more."""
+        _put_code(_PLAIN.__code__)
+        self._earlier = []
+
+    def _waiting(self) -> Any:
+        """In the place of `_BEGINS`."""
+        export = None if self._lock._is_owned() else _export_of(sys._getframe())
+        return _PLAIN() if export is None else self._after(export)
+
+    def _after(self, export: FrameType) -> Iterator[Any]:
+        while export not in self._earlier:  # it may be added meanwhile
+            if self._lock.acquire(timeout=_POLL):
+                try:
+                    return (yield from _PLAIN())
+                finally:
+                    self._lock.release()
+        return (yield from _PLAIN())
+
+
+def _put_code(code: CodeType) -> None:
+    if sys.version_info >= (3, 13):  # which warns of a plain function's code in the place of a generator's
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            _BEGINS.__code__ = code
+    else:
+        _BEGINS.__code__ = code
+
+
+_EXPORT = "torch.export._trace"
+_BEGINS: Any = unset_fake_temporarily.__wrapped__  # type: ignore[attr-defined]
+"""The generator of the block that is around all that torch.export does."""
+_PLAIN = FunctionType(_BEGINS.__code__, _BEGINS.__globals__)
+_POLL = 0.005
+
+
+def _exports() -> list[FrameType]:
+    """The outermost frame of each torch.export in another thread."""
+    frames = _current_frames()
+    if len(frames) == 1:
+        return []
+    found = (_export_of(frame) for thread, frame in frames.items() if thread != get_ident())
+    return [frame for frame in found if frame is not None]
+
+
+def _export_of(frame: FrameType | None) -> FrameType | None:
+    found = None
+    while frame is not None:
+        if frame.f_globals.get("__name__") == _EXPORT:
+            found = frame
+        frame = frame.f_back
+    return found
+
+
+@contextmanager
+def said(answer: bool) -> Iterator[None]:
+    """Within, torch's questions whether this is being compiled or exported are answered so in this thread.
+
+    torch's own flags are left alone: other threads read them, and torch.export in another thread puts back what it
+    finds in them.
+    """
+    thread, outer = get_ident(), _answers.get(get_ident())
+
+    def undo() -> None:
+        if outer is not None:
+            _answers[thread] = outer
+            return
+        _answers.pop(thread, None)
+        for question, plain, _ in _CODES:
+            question.__code__ = plain
+
+    try:
+        changing(undo)
+        _answers[thread] = answer
+        if outer is None:
+            for question, _, ours in _CODES:
+                question.__code__ = ours
+        yield
+    finally:
+        undone(undo)
 
 
 def class_in_cpp(method: Any) -> str | None:
@@ -65,11 +221,8 @@ def uncompiled_function(function: Any) -> Iterator[Any]:
 
     During an export torch would call the Python function that it was made from.
     """
-    was, torch.compiler._is_exporting_flag = torch.compiler._is_exporting_flag, False
-    try:
+    with said(False):
         yield _C._create_function_from_graph(function.name, function.inlined_graph.copy())
-    finally:
-        torch.compiler._is_exporting_flag = was
 
 
 def scripted_from(function: Any) -> Any:
@@ -83,6 +236,10 @@ DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._subclasses.fake_tensor:unset_fake_temporarily", "torch.export in another thread waits for a trace"),
+    Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
+    Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),
+    Symbol("torch._C._dynamo.eval_frame:set_code_exec_strategy", "torch.compile does not compile a trace"),
     Symbol(
         "torch:_C",
         "settings of the process by name (tracing/vocabulary/process_state.py), each of which may be missing",
@@ -142,6 +299,7 @@ SYMBOLS = (
 )
 
 __all__ = [
+    "OtherExports",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "DispatchKey",
@@ -167,5 +325,7 @@ __all__ = [
     "_pop_torch_function_stack",
     "_push_on_torch_function_stack",
     "is_traceable_wrapper_subclass_type",
+    "never_compiled",
+    "said",
     "uncompiled",
 ]

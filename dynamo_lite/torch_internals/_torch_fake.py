@@ -6,6 +6,7 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,11 @@ from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
 from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode, in_kernel_invocation_manager
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
-from dynamo_lite.torch_internals._torch_dispatch import _DisableTorchDispatch, _TorchDispatchModeKey
+from dynamo_lite.torch_internals._torch_dispatch import (
+    _DisableTorchDispatch,
+    _get_dispatch_mode,
+    _TorchDispatchModeKey,
+)
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
@@ -94,12 +99,51 @@ class _Devices:
     _mode_key = _TorchDispatchModeKey.FAKE
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is not _DEVICE:
-            return NotImplemented
-        fake = args[0]
-        return _META if fake.fake_mode.in_kernel_invocation else fake._fake_device
+        try:
+            if func is not _DEVICE:
+                return NotImplemented
+            fake = args[0]
+            return _META if fake.fake_mode.in_kernel_invocation else fake._fake_device
+        except BaseException:  # an interruption: autograd's C++ asks where an exception would end the process
+            _held.append(sys.exception())
+        return _said(func, args)
 
 
+def _said(func: Any, args: Any) -> Any:
+    """What `_Devices` answers."""
+    if func is not _DEVICE:
+        return NotImplemented
+    return _META if args[0].fake_mode.in_kernel_invocation else args[0]._fake_device
+
+
+def _handling_all(function: Any) -> None:
+    """Have the handler of a function's `try`, which is its first statement, handle all instructions before it.
+
+    An entry of the table (Objects/exception_handling_notes.txt of CPython) has four numbers, the first of which are
+    where it begins, its length, and where its handler is; of six bits a byte, the highest first. Bit 6 says that more
+    bytes follow, bit 7 that an entry begins.
+    """
+    code = function.__code__
+    numbers: list[int] = []
+    more = False
+    for byte in code.co_exceptiontable:
+        numbers.append((numbers.pop() << 6 if more else 0) | byte & 63)
+        more = bool(byte & 64)
+    rows = [tuple(numbers[at : at + 4]) for at in range(0, len(numbers), 4)]
+    handler = rows[0][2]
+    rows = [(0, handler, *rows[0][2:]), *(row for row in rows if row[2] != handler)]
+    table = bytearray()
+    for row in rows:
+        begun = len(table)
+        for number in row:
+            table += bytes((number >> 12 & 63 | 64, number >> 6 & 63 | 64, number & 63))
+        table[begun] |= 128
+    function.__code__ = code.replace(co_exceptiontable=bytes(table))
+
+
+_handling_all(_Devices.__torch_dispatch__)
+_held: list[Any] = []
+"""An interruption that came where nothing may be raised."""
 _DEVICE = torch.ops.prim.device.default
 _META = torch.device("meta")
 _devices: Any = _Devices()
@@ -110,14 +154,17 @@ def without_mode(call: Callable[..., Any], *args: Any) -> Any:
 
     C++ that asks a stand-in for its device is answered at once then: two calls in the place of twenty.
     """
-    mode = _unset_dispatch_mode(_FAKE)
-    _set_dispatch_mode(_devices)
+    mode = _get_dispatch_mode(_FAKE)
     try:
+        _unset_dispatch_mode(_FAKE)
+        _set_dispatch_mode(_devices)
         return call(*args)
     finally:
         _unset_dispatch_mode(_FAKE)
         if mode is not None:
             _set_dispatch_mode(mode)
+        if _held:
+            raise _held.pop()
 
 
 def in_kernel(mode: FakeTensorMode, call: Callable[..., Any], *args: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from torch._C._functorch import _add_batch_dim as _add_batch_dim
 from torch._C._functorch import _jvp_decrement_nesting as _jvp_decrement_nesting
@@ -21,6 +22,7 @@ from torch._C._functorch import unwrap_if_dead as unwrap_if_dead
 from torch._functorch import config as _config
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.undoing import changed
 
 DISABLES = "programs with torch.func transforms; the import of the tracer"
 """What does not work if one of these is missing."""
@@ -43,11 +45,9 @@ SYMBOLS = (
 @contextmanager
 def without_common_subexpressions() -> Iterator[None]:
     """Within, graphs of gradients are made without looking for common subexpressions, which imports all of inductor."""
-    was, _config.cse = _config.cse, False
-    try:
+    with changed(partial(setattr, _config, "cse", _config.cse)):
+        _config.cse = False
         yield
-    finally:
-        _config.cse = was
 
 
 __all__ = [

@@ -15,6 +15,7 @@ from torch._ops import HigherOrderOperator as HigherOrderOperator
 from torch._ops import OpOverload as OpOverload
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.undoing import attributes, changed
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
@@ -53,8 +54,6 @@ def merging_cond_outputs(rule: Callable[..., Any]) -> Iterator[None]:
     def merge(one: Any, other: Any, mode: Any) -> Any:
         return rule(torchs, one, other, mode)
 
-    module._merge_output = merge
-    try:
+    with changed(attributes(module, "_merge_output")):
+        module._merge_output = merge
         yield
-    finally:
-        module._merge_output = torchs

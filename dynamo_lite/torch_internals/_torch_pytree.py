@@ -5,6 +5,8 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from torch.fx._pytree import _deregister_pytree_flatten_spec, register_pytree_flatten_spec
 from torch.utils import _pytree as pytree
 from torch.utils._pytree import keystr as keystr
@@ -41,5 +43,7 @@ def forget_container(cls: type) -> None:
         return
     pending = pytree._cxx_pytree_pending_imports
     pending[:] = [call for call in pending if call[0][0] is not cls]
-    pytree._deregister_pytree_node(cls)
-    _deregister_pytree_flatten_spec(cls)
+    if cls in pytree.SUPPORTED_NODES:  # it may have been interrupted
+        pytree._deregister_pytree_node(cls)
+    with suppress(KeyError):
+        _deregister_pytree_flatten_spec(cls)

@@ -18,6 +18,7 @@ from dynamo_lite.tracing.vocabulary.display_names import spelled
 from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at, origin_of
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.undoing import pass_on
 
 
 class Abort(BaseException):
@@ -126,6 +127,7 @@ class Refusing(Observer):
         raise Abort(self.broken)
 
     def internal(self, error: Exception) -> DynamoLiteError:
+        pass_on(error)
         if self.broken is None:
             text = "".join(traceback.format_exception(error))
             self.broken = InternalError(f"the tracer itself failed; please report this program\n{text}")

@@ -118,6 +118,10 @@ class Tracer(Refusing):
             found = self._own[kind] = kind(self)
         return found
 
+    def rollback(self, keep: set[int]) -> None:
+        """Put back what the run has changed, but for the objects whose ids are in `keep`."""
+        self.journal.rollback(keep)
+
     def on_hidden_change(self, owner: Any, does: str = "") -> None:
         """For dynamo_lite/control_flow, which undoes parts of a run: the run as a whole lets its own objects go."""
 

@@ -29,6 +29,7 @@ from torch.fx.experimental import _config as symbolic_shapes_config
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 from dynamo_lite.symbolic_shapes.torch_versions.first_imports import without_collector
+from dynamo_lite.undoing import changed
 
 PACKAGE = "torch._dynamo"
 DTENSOR = "torch.distributed.tensor"
@@ -81,12 +82,14 @@ def settings_alone() -> Iterator[None]:
 @contextmanager
 def _shown(**given: Any) -> Iterator[None]:
     shown = _Settings(**given)
-    setattr(torch, _ATTRIBUTE, shown)
-    try:
-        yield
-    finally:
+
+    def undo() -> None:
         if vars(torch).get(_ATTRIBUTE) is shown:  # else the package has been imported since
             delattr(torch, _ATTRIBUTE)
+
+    with changed(undo):
+        setattr(torch, _ATTRIBUTE, shown)
+        yield
 
 
 @contextmanager
@@ -97,12 +100,14 @@ def environment_alone() -> Iterator[None]:
         return
     stand_in = ModuleType(_VALIDATOR)
     stand_in.translation_validation_enabled = lambda: False  # type: ignore[attr-defined]
-    sys.modules[_VALIDATOR] = stand_in
-    try:
-        yield
-    finally:
+
+    def undo() -> None:
         if sys.modules.get(_VALIDATOR) is stand_in:
             del sys.modules[_VALIDATOR]
+
+    with changed(undo):
+        sys.modules[_VALIDATOR] = stand_in
+        yield
 
 
 @contextmanager
@@ -128,12 +133,14 @@ def dispatch_alone() -> Iterator[None]:
     if is_loaded() or dispatch is None or hasattr(dispatch, _KEPT_AWAY):
         yield
         return
-    setattr(dispatch, _KEPT_AWAY, dispatch)
-    try:
-        yield
-    finally:
+
+    def undo() -> None:
         if getattr(dispatch, _KEPT_AWAY, None) is dispatch:
             delattr(dispatch, _KEPT_AWAY)
+
+    with changed(undo):
+        setattr(dispatch, _KEPT_AWAY, dispatch)
+        yield
 
 
 class CalledDirectly(Loader):

@@ -6,6 +6,8 @@ import ast
 import functools
 import json
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -167,6 +169,57 @@ def test_a_refusal_is_caught_as_torch_s_error(cls: type[Exception], kind: str | 
         dynamo_lite.export(_branch, (torch.ones(3),), control_flow="refuse")
     assert type(caught.value) is errors.DataDependent
     assert kind is None or caught.value.error_type is torch._dynamo.exc.UserErrorType[kind]
+
+
+_WITHOUT_TORCH_DYNAMO = """
+import sys
+import torch
+import dynamo_lite
+{program}
+try:
+    {call}
+except Exception as error:
+    raised = error
+    assert isinstance(error, dynamo_lite.errors.DynamoLiteError), error
+assert "torch._dynamo" not in sys.modules
+hooks = list(sys.meta_path)
+try:
+    try:
+        raise raised
+    except RuntimeError as error:
+        assert "torch._dynamo" not in sys.modules
+        raise
+except torch._dynamo.exc.{cls} as error:
+    assert error is raised
+kind = {kind!r}
+assert kind is None or raised.error_type is torch._dynamo.exc.UserErrorType[kind]
+assert len(sys.meta_path) == len(hooks) - 1, sys.meta_path
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "call", "cls", "kind"),
+    [
+        ("f = lambda x: x * id(x)", "dynamo_lite.export(f, (torch.ones(3),))", "Unsupported", None),
+        ("f = lambda x: open('file')", "dynamo_lite.export(f, (torch.ones(3),))", "Unsupported", None),
+        (
+            "f = lambda x: x if x.sum() > 0 else -x",
+            "dynamo_lite.export(f, (torch.ones(3),), control_flow='refuse')",
+            *("UserError", "DYNAMIC_CONTROL_FLOW"),
+        ),
+        (
+            "f = lambda x: x + torch.ones(3)",
+            "dynamo_lite.export(f, (torch.ones(3),), dynamic_shapes={'x': {0: torch.export.Dim('n')}})",
+            *("UserError", "CONSTRAINT_VIOLATION"),
+        ),
+        ("f = None", "dynamo_lite.export(f, (torch.ones(3),))", "UserError", "INVALID_INPUT"),
+        ("f = lambda x: x * 2", "dynamo_lite.export(f, (object(),))", "UserError", "INVALID_OUTPUT"),
+    ],
+)
+def test_an_error_imports_no_torch_dynamo(program: str, call: str, cls: str, kind: str | None) -> None:
+    code = _WITHOUT_TORCH_DYNAMO.format(program=program, call=call, cls=cls, kind=kind)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_wrong_arguments_are_a_value_error_and_torch_s_user_error() -> None:

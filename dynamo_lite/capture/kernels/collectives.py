@@ -30,6 +30,7 @@ from torch import Tensor
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.undoing import attributes, changed
 
 Refuse = Callable[[CaptureError], Any]
 """Ends the recording (`NodeContext.refuse`)."""
@@ -74,14 +75,11 @@ def recorded(refuse: Refuse) -> Iterator[None]:
         return
     from dynamo_lite.capture.kernels._torch_c10d import ProcessGroup
 
-    before = {name: ProcessGroup.__dict__[name] for name in _METHODS if name in ProcessGroup.__dict__}
-    try:
-        for name in before:
+    names = [name for name in _METHODS if name in ProcessGroup.__dict__]
+    with changed(attributes(ProcessGroup, *names)):
+        for name in names:
             setattr(ProcessGroup, name, _recording(getattr(ProcessGroup, name), _METHODS[name], refuse))
         yield
-    finally:
-        for name, method in before.items():
-            setattr(ProcessGroup, name, method)
 
 
 def _recording(original: Callable[..., Any], method: Callable[..., None], refuse: Refuse) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from dynamo_lite.capture._torch import (
 )
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError
+from dynamo_lite.undoing import pass_on
 
 _KEEP_AS_TENSOR = "keep the value as a tensor (a 0-d tensor works with most operators)"
 _STATIC_SHAPE = (
@@ -68,6 +69,7 @@ def internal(error: Exception) -> CaptureError:
     """An error of our own, with its traceback: the program must not catch it either."""
     if isinstance(error, CaptureError):
         return error
+    pass_on(error)
     text = "".join(traceback.format_exception(error))
     return CaptureError(
         "internal", f"capture itself failed:\n{text}", "please report this with the program", {"reason": text}

@@ -12,6 +12,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -26,6 +27,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
 from dynamo_lite.torch_internals._torch_fake import FakeTensorMode
 from dynamo_lite.torch_internals._torch_functorch import without_common_subexpressions
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.undoing import attributes, changed
 
 _UNKNOWN = 3
 """The number that stands for one that only run time knows."""
@@ -140,11 +142,8 @@ def _likely(symbol: Symbol) -> int:
 @contextmanager
 def _silent() -> Iterator[None]:
     """torch logs what it raises, and warns."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
+    with changed(partial(logging.disable, logging.root.manager.disable)), changed(attributes(warnings, "filters")):
+        logging.disable(logging.CRITICAL)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-    finally:
-        logging.disable(before)

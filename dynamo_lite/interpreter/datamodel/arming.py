@@ -85,23 +85,24 @@ class Arming:
 
     def _begin(self) -> None:
         """The first trampoline of the run."""
+        active.setdefault(get_ident(), []).append(self)
         self._thread = get_ident()
-        active.setdefault(self._thread, []).append(self)
 
     def release(self) -> None:
         """Gives every armed function its own code back and forgets what was cached."""
-        armed, self._armed = self._armed, []
-        for entry in armed:
+        for entry in self._armed:
             fn = entry.ref()
             if fn is not None and (consts := fn.__code__.co_consts) and consts[-1] is entry:
                 if SWAPS_QUIETLY:
                     fn.__code__ = entry.code
                 else:
                     set_code(fn, entry.code)
+        self._armed = []
         self.forget_types()
-        if self._thread is not None:
-            active[self._thread].remove(self)
-            self._thread = None
+        running = active.get(get_ident() if self._thread is None else self._thread, ())
+        while self in running:
+            running.remove(self)  # type: ignore[union-attr]
+        self._thread = None
 
     # -- values ----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from threading import Lock
+from threading import RLock
 from typing import Final
 
 HOST_FRAMES_PER_CALL: Final = 6
@@ -16,21 +16,21 @@ class HostLimit:
     """CPython's limit while programs run: raised by the first running interpreter, put back by the last."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._running = 0
+        self._lock = RLock()
+        self._running: set[int] = set()
         self.program_limit = self._raised = sys.getrecursionlimit()
 
-    def enter(self) -> None:
-        """An interpreter starts."""
+    def enter(self, running: int) -> None:
+        """An interpreter starts: its id."""
         with self._lock:
-            self._running += 1
-            if self._running == 1:
+            self._running.add(running)
+            if len(self._running) == 1:
                 self._raise_to(sys.getrecursionlimit())
 
-    def leave(self) -> None:
+    def leave(self, running: int) -> None:
         """An interpreter ends. What the program set with sys.setrecursionlimit stays, and what another thread set."""
         with self._lock:
-            self._running -= 1
+            self._running.discard(running)
             if not self._running and sys.getrecursionlimit() == self._raised:
                 sys.setrecursionlimit(self.program_limit)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
+
+from dynamo_lite.undoing import changed
 
 DEPTH: Final = 20_000
 
@@ -15,8 +18,6 @@ def deep_expressions() -> Iterator[None]:
     """Within, the recursion limit is at least DEPTH: sympy's functions call themselves for each part of a sum, and no
     code of the program runs that could recurse without end."""
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, DEPTH))
-    try:
+    with changed(partial(sys.setrecursionlimit, limit)):
+        sys.setrecursionlimit(max(limit, DEPTH))
         yield
-    finally:
-        sys.setrecursionlimit(limit)

@@ -31,6 +31,7 @@ from dynamo_lite.program.trees.container_context import Key, ObjectContext, copy
 from dynamo_lite.program.trees.paths import Caller, KnownParts, direct, give_keys, is_foreign, parts
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import forget_container, pytree, register_pytree_flatten_spec
+from dynamo_lite.undoing import changed
 
 _CONSTANTS = (
     *(type(None), bool, int, float, str, bytes, Enum),
@@ -112,15 +113,18 @@ def forgotten_after_errors() -> Iterator[None]:
     """What is registered by the rule inside is a container no longer if an error ends the block: no program has it, and
     the user's own calls of pytree functions take it for a leaf."""
     made: list[type] = []
-    token = _registered_inside.set(made)
-    try:
+    outer = _registered_inside.get()
+
+    def undo() -> None:
+        while made:
+            forget_container(made[-1])
+            made.pop()
+        _registered_inside.set(outer)
+
+    with changed(undo):
+        _registered_inside.set(made)
         yield
-    except BaseException:
-        for cls in made:
-            forget_container(cls)
-        raise
-    finally:
-        _registered_inside.reset(token)
+        made.clear()
 
 
 def register_containers(tree: Any, call: Caller = direct) -> KnownParts:

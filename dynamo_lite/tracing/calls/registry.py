@@ -177,8 +177,9 @@ def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """An import runs natively and outside of the trace: what a module makes at import outlives it."""
     if _is_loaded(*args, **kwargs):
         return run_native(fn, args, kwargs)
-    if args and not tracer.in_library():
-        tracer.note(f"the module {args[0]} is imported; the import stays")
+    if not tracer.in_library():
+        for name in _imported(*args, **kwargs):
+            tracer.note(f"the module {name} is imported; the import stays")
     with tracer.suspended():
         return run_native(fn, args, kwargs)
 
@@ -189,6 +190,21 @@ def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any
     if module is None or level or isinstance(globals, str):
         return False
     return all(isinstance(item, str) and item in module.__dict__ for item in fromlist or ())
+
+
+def _imported(name: Any, globals: Any = None, locals: Any = None, fromlist: Any = (), level: Any = 0) -> list[str]:
+    """The modules that an import asks for and that are not there, by their full names."""
+    if isinstance(globals, str):
+        name, level, package = str(name).lstrip("."), len(name) - len(name.lstrip(".")), globals
+    else:
+        package = (globals or {}).get("__package__") or ""
+    if level:
+        package = package.rsplit(".", level - 1)[0] if level > 1 else package
+        name = f"{package}.{name}" if name and package else name or package
+    module = sys.modules.get(name)
+    if module is None:
+        return [str(name)]
+    return [f"{name}.{item}" for item in fromlist or () if isinstance(item, str) and item not in module.__dict__]
 
 
 def call_copy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:

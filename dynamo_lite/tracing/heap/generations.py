@@ -23,8 +23,8 @@ class Heap:
         self._frozen = False
 
     def begin(self) -> None:
-        gc.freeze()
         self._frozen, self._listed, self._set = True, None, None
+        gc.freeze()
 
     def end(self) -> None:
         if self._frozen:

@@ -156,8 +156,9 @@ class Journal:
 
     def rollback(self, keep: Container[int] = ()) -> None:
         """Put everything back, last touched first, but for the objects whose ids are in `keep`."""
-        while self._undo:
-            self._undo.pop()()
+        while self._undo:  # an interrupted one is made again
+            self._undo[-1]()
+            self._undo.pop()
         for snapshot, _ in reversed(self._snapshots.values()):
             if id(snapshot.owner) not in keep and not is_as_before(snapshot.contents, snapshot.current()):
                 snapshot.restore(snapshot.contents)

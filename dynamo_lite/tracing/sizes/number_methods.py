@@ -23,6 +23,7 @@ import torch
 from torch.fx.experimental import sym_node
 
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import NUMBERS, PYTHON_TYPE, concrete, number
+from dynamo_lite.undoing import changed
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.strings.formatting import TextsAtWork
@@ -291,7 +292,16 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
         setattr(kind, name, method)
 
     plain_node = sym_node.to_node
-    try:
+
+    def put_back() -> None:
+        sym_node.to_node = plain_node
+        for kind, name, before in reversed(replaced):
+            if before is not _MISSING:
+                setattr(kind, name, before)
+            elif name in kind.__dict__:
+                delattr(kind, name)
+
+    with changed(put_back):
         sym_node.to_node = _node_of(plain_node)  # type: ignore[assignment]
         for kind in PYTHON_TYPE:
             for name, method in list(_methods(kind)):
@@ -309,10 +319,3 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
         put(torch.SymFloat, "__pow__", _float_power(torch.SymFloat.__pow__, reflected=False))
         put(torch.SymFloat, "__rpow__", _float_power(torch.SymFloat.__rpow__, reflected=True))
         yield
-    finally:
-        sym_node.to_node = plain_node
-        for kind, name, before in reversed(replaced):
-            if before is _MISSING:
-                delattr(kind, name)
-            else:
-                setattr(kind, name, before)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -17,6 +18,7 @@ import torch
 from dynamo_lite.torch_internals._torch_tensors import _tensor_str
 from dynamo_lite.tracing.heap.own_patches import stands_for
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
+from dynamo_lite.undoing import changed
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.strings.formatting import TextsAtWork
@@ -52,7 +54,6 @@ class _Watch(NamedTuple):
 
 _watches: dict[int, _Watch] = {}
 """By thread."""
-_lock = threading.Lock()
 _plain_text = _tensor_str._str
 _plain_format = torch.Tensor.__format__
 
@@ -86,11 +87,9 @@ def refused(
     """
     thread = threading.get_ident()
     outer = _watches.get(thread)
-    _watch(thread, _Watch(refuse, in_operator, texts))
-    try:
+    with changed(partial(_watch, thread, outer)):
+        _watch(thread, _Watch(refuse, in_operator, texts))
         yield
-    finally:
-        _watch(thread, outer)
 
 
 def let_go() -> None:
@@ -101,15 +100,20 @@ def let_go() -> None:
 def _watch(thread: int, watch: _Watch | None) -> None:
     """torch's two places hold our functions while some thread has a watch."""
     global _plain_text, _plain_format
-    with _lock:
-        if watch is not None:
-            if not _watches:
-                _plain_text, _plain_format = _tensor_str._str, torch.Tensor.__format__
-                stands_for(_text, _plain_text)
-                stands_for(_formatted, _plain_format)
-                _tensor_str._str = _text
-                torch.Tensor.__format__ = _formatted  # type: ignore[method-assign]
-            _watches[thread] = watch
-        elif _watches.pop(thread, None) is not None and not _watches:
-            _tensor_str._str = _plain_text
-            torch.Tensor.__format__ = _plain_format  # type: ignore[method-assign]
+    if watch is None:
+        _watches.pop(thread, None)
+        if not _watches:
+            if _tensor_str._str is _text:
+                _tensor_str._str = _plain_text
+            if torch.Tensor.__format__ is _formatted:
+                torch.Tensor.__format__ = _plain_format  # type: ignore[method-assign]
+        return
+    _watches[thread] = watch
+    if _tensor_str._str is not _text:
+        _plain_text = _tensor_str._str
+        stands_for(_text, _plain_text)
+        _tensor_str._str = _text
+    if torch.Tensor.__format__ is not _formatted:
+        _plain_format = torch.Tensor.__format__
+        stands_for(_formatted, _plain_format)
+        torch.Tensor.__format__ = _formatted  # type: ignore[method-assign]

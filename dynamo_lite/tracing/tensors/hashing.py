@@ -34,6 +34,7 @@ from dynamo_lite.tracing.tensors.input_guards import are_one
 from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from dynamo_lite.tracing.world.unique_values import ObjectIds, UniqueValue
+from dynamo_lite.undoing import attributes, changed
 
 _OURS = "dynamo_lite.interpreter"
 
@@ -43,7 +44,6 @@ def watched(tracer: TracerView) -> Iterator[set[int]]:
     """Yields the numbers of the flat inputs that the program, in this thread, takes the hash of."""
     thread = threading.get_ident()
     hashed: set[int] = set()
-    earlier = FakeTensor.__dict__.get("__hash__")
 
     def hash_(self: Any) -> int:
         if threading.get_ident() == thread:
@@ -53,16 +53,13 @@ def watched(tracer: TracerView) -> Iterator[set[int]]:
             tracer.recorder.layout.matters(self, "compared")
         return int(torch.Tensor.__hash__(self))
 
-    FakeTensor.__hash__ = hash_  # type: ignore[method-assign]
-    tracer.rules[id(hash_)] = call_hash  # `x.__hash__()`
-    try:
-        yield hashed
-    finally:
-        tracer.rules.pop(id(hash_), None)
-        if earlier is None:
-            del FakeTensor.__hash__
-        else:
-            FakeTensor.__hash__ = earlier  # type: ignore[method-assign]
+    with changed(attributes(FakeTensor, "__hash__")):
+        FakeTensor.__hash__ = hash_  # type: ignore[method-assign]
+        tracer.rules[id(hash_)] = call_hash  # `x.__hash__()`
+        try:
+            yield hashed
+        finally:
+            tracer.rules.pop(id(hash_), None)
 
 
 class AddressesHashed(FeatureState):

@@ -1,0 +1,145 @@
+"""One trace at a time in a process; and a process that is as before if it is interrupted.
+
+A trace changes what all threads share: classes of torch, the collector, the limit of recursion. So another thread's
+trace waits for its end, and so does torch.export, which changes settings of the process that a trace looks at.
+
+KeyboardInterrupt, and what a signal handler raises, may come at any instruction, so that a block is left without its
+end. What is left then is put back here: what has been registered (undoing.py), and what torch keeps for the thread.
+An Exception that a signal handler raises reaches neither the handlers of the program nor those of this package, which
+would take it for the answer of what they have called: it passes as `Interrupted`.
+"""
+
+from __future__ import annotations
+
+import _signal
+import contextlib
+import functools
+import gc
+import os
+import threading
+from collections.abc import Callable, Iterator
+from signal import default_int_handler
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+import torch
+
+from dynamo_lite import undoing
+from dynamo_lite.torch_internals._torch_dispatch import OtherExports, never_compiled
+from dynamo_lite.torch_internals._torch_state import ThreadState
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_lock = threading.RLock()
+_others = OtherExports(_lock)
+os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+def exclusive(fn: _F) -> _F:
+    """Decorates what traces: it runs alone, TorchDynamo does not look at it, an interruption leaves nothing behind."""
+
+    @functools.wraps(fn)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if _lock._is_owned():  # type: ignore[attr-defined]  # a part of a trace
+            return fn(*args, **kwargs)
+        alone = _Alone()
+        try:
+            try:
+                alone.begin()
+                result = fn(*args, **kwargs)
+            except BaseException as error:
+                alone.put_back(error)
+                raise
+        except BaseException as error:  # another one has come meanwhile
+            alone.put_back(error)
+            cause = undoing.interruption(error)
+            if cause is None or cause is error:
+                raise
+            raise cause from None
+        finally:
+            try:
+                alone.end()
+            finally:
+                alone.end()
+        return result
+
+    return never_compiled(wrapper)
+
+
+class _Alone:
+    """The time in which this thread has the lock."""
+
+    _thread: ThreadState | None = None
+    _freezes = False
+    """Whether the user has called gc.freeze(), which a trace undoes."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, tuple[Any, Any]] = {}  # signal → its handler, and ours around it
+
+    def begin(self) -> None:
+        """Waits for the traces of other threads."""
+        _lock.acquire()
+        _others.stop()
+        undoing.begin()
+        self._freezes = gc.get_freeze_count() > 0
+        self._thread = ThreadState()
+        if threading.get_ident() == threading.main_thread().ident:  # where handlers are called
+            for number in _SIGNALS:
+                handler = _signal.getsignal(number)
+                if callable(handler) and handler is not default_int_handler:
+                    self._handlers[number] = handler, _carried(handler)
+                    _signal.signal(number, self._handlers[number][1])
+
+    def put_back(self, error: BaseException) -> None:
+        """Undoes what an interrupted trace has left."""
+        if self._thread is None:
+            return
+        is_interrupted = undoing.interruption(error) is not None
+        if is_interrupted:
+            _clear_frames(undoing.under_way(error))
+        undoing.undo_all()
+        if is_interrupted:
+            self._thread.restore()
+
+    def end(self) -> None:
+        """Lets the next trace begin. It may be called again."""
+        for number, (handler, ours) in self._handlers.items():
+            if _signal.getsignal(number) is ours:
+                _signal.signal(number, handler)
+        if self._freezes and not gc.get_freeze_count():
+            gc.collect()  # what the trace has left is not to be kept for good
+            gc.freeze()
+        if _lock._is_owned():  # type: ignore[attr-defined]
+            _others.let()
+        while _lock._is_owned():  # type: ignore[attr-defined]
+            _lock.release()
+
+
+_SIGNALS = sorted(map(int, _signal.valid_signals()))
+
+
+def _carried(handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], Any]:
+    def carry(number: int, frame: FrameType | None) -> Any:
+        try:
+            return handler(number, frame)
+        except Exception as error:
+            raise undoing.Interrupted(error) from None
+
+    return carry
+
+
+_CLEARED = (os.path.dirname(__file__) + os.sep, os.path.dirname(torch.__file__) + os.sep, contextlib.__file__)
+
+
+def _clear_frames(errors: Iterator[BaseException]) -> None:
+    """Lets go of what the frames hold that were left: the ends of blocks that are not run yet run now, and not when
+    the traceback dies."""
+    frames = []
+    for error in errors:
+        traceback: TracebackType | None = error.__traceback__
+        while traceback is not None:
+            frames.append(traceback.tb_frame)
+            traceback = traceback.tb_next
+    for frame in reversed(frames):
+        if frame.f_code.co_filename.startswith(_CLEARED):
+            with contextlib.suppress(RuntimeError):  # one that goes on
+                frame.clear()

@@ -1,0 +1,120 @@
+"""What a trace changes of its process, and how it is put back if the trace is interrupted.
+
+KeyboardInterrupt, and what a signal handler raises, comes between any two instructions: before a `try` is entered,
+within a `finally`. So each change of something that outlives the trace is registered before it is made (`changing`),
+and taken off when it is undone (`undone`). What an interruption has left is undone at the front (exclusive.py), whole:
+each undo may be called before its change is made, and more than once.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+Undo = Callable[[], None]
+
+
+class _Changes(threading.local):
+    def __init__(self) -> None:
+        self.pending: list[Undo] = []  # innermost last
+        self.handled: BaseException | None = None  # what the caller of the trace is handling
+
+
+_changes = _Changes()
+_MISSING: Any = object()
+
+
+def changing(undo: Undo) -> Undo:
+    """What `undo` puts back is about to be changed."""
+    _changes.pending.append(undo)
+    return undo
+
+
+def undone(undo: Undo) -> None:
+    """Puts back what was changed. Does nothing if that has been done already: a generator may be closed late."""
+    pending = _changes.pending
+    if undo in pending:
+        undo()
+        pending.remove(undo)
+
+
+def undo_all() -> None:
+    """Puts back what an interrupted trace of this thread has changed, the last change first."""
+    pending = _changes.pending
+    while pending:
+        with suppress(Exception):  # the others are undone all the same
+            pending[-1]()
+        pending.pop()
+
+
+class Interrupted(BaseException):
+    """Carries what a signal handler has raised through a trace."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def begin() -> None:
+    """A trace begins in this thread."""
+    _changes.handled = sys.exception()
+
+
+def under_way(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and those that were being handled when it was raised, but not those of the trace's caller."""
+    while error is not None and error is not _changes.handled:
+        yield error
+        error = error.__context__
+
+
+def interruption(error: BaseException) -> BaseException | None:
+    """What has interrupted the trace, if something has: `error`, or what the end of a block has failed after."""
+    for found in under_way(error):
+        if isinstance(found, Interrupted):
+            return found.error
+        if not isinstance(found, (Exception, GeneratorExit)) and not type(found).__module__.startswith(_PACKAGE):
+            return found
+    return None
+
+
+def pass_on(error: Exception) -> None:
+    """Raises what has interrupted the trace, if `error` only follows from that."""
+    if (found := interruption(error)) is not None:
+        raise found
+
+
+_PACKAGE = "dynamo_lite."
+
+
+class changed:
+    """A block in which something is changed that `undo` puts back."""
+
+    __slots__ = ("_undo",)
+
+    def __init__(self, undo: Undo) -> None:
+        self._undo = undo
+
+    def __enter__(self) -> None:
+        _changes.pending.append(self._undo)
+
+    def __exit__(self, *_: object) -> None:
+        if self._undo in (pending := _changes.pending):
+            self._undo()
+            pending.remove(self._undo)
+
+
+def attributes(owner: Any, *names: str) -> Undo:
+    """An undo for attributes of a module or a class: they are as they are now."""
+    before = {name: vars(owner).get(name, _MISSING) for name in names}
+
+    def put_back() -> None:
+        for name, value in before.items():
+            if value is not _MISSING:
+                setattr(owner, name, value)
+            elif name in vars(owner):
+                delattr(owner, name)
+
+    return put_back
