@@ -17,6 +17,7 @@ from dynamo_lite.control_flow.lists.buffers import Buffers
 from dynamo_lite.control_flow.lists.growth import Growth, entered
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.loops.growing import Growing, growing_of
+from dynamo_lite.control_flow.loops.rebound import Rebound
 from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import BeginsAgain, FrameState, Goes, OpenLoop, Side, cannot_merge
@@ -84,6 +85,8 @@ class Carried:
         """Of the state at the beginning (the program's own, or the stand-ins') and the state at the end."""
         tracer, side = self.tracer, self.side
         merge = Merge(lambda obj: False, native=False)
+        made = self.before.merge.made if self.before is not None else ()
+        merge.rebound = Rebound(tracer, self.frame, self.base, side, self.live, made)
         variables, stack = start[0] if start is not None else (self.base.locals, self.base.stack)
         if self.counter is not None:
             stack = stack[:-1]

@@ -18,6 +18,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     loops,
     models,
     objects,
+    rebound,
     sizes,
     told_apart,
     waiting_generators,
