@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import fx
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
@@ -90,7 +91,7 @@ def run_side(
             side.dicts = set(tracer.made_dicts)
             tracer.made_dicts |= made
     side.reads = FirstReads.of(tracer.reads)
-    _check_stand_ins(tracer, side.level)
+    undo_layouts(tracer, side, side.level.captured)
     return side
 
 
@@ -320,9 +321,11 @@ def _differ(before: Any, now: Any) -> bool:
     return bool(before != now)
 
 
-def _check_stand_ins(tracer: Forking, level: Level) -> None:
-    for node, value in level.captured:
-        if is_tensor(value) and storage_key(value) in level.changed:
+def undo_layouts(tracer: Forking, side: Side, given: Iterable[tuple[fx.Node, Any]]) -> None:
+    """What the side has changed in place of what it was `given` requires grad as before. Refuses another shape."""
+    for node, value in given:
+        if is_tensor(value) and storage_key(value) in side.level.changed:
+            side.grads[id(value)] = value.requires_grad
             now = node.meta["val"]
             with DisableTorchFunction():  # it is not the program that asks
                 layouts = [(tuple(tensor.shape), tuple(tensor.stride())) for tensor in (now, value)]
