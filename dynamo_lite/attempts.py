@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import nn
 from torch.export import ExportedProgram
 
@@ -85,7 +86,8 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
     except Marked:
         if captures:
             return _forked(forking, call, options)
-        return _attempt(replace(request, tracer=MarkedTracer), call, options)
+        marked = replace(request, tracer=MarkedTracer)
+        return _as_it_is_called(marked, call, options, _attempt(marked, call, options))
     except DataDependent as error:
         if captures:
             return _captured(forking, call, options, error)
@@ -131,17 +133,28 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
         try:
             unrolled = _attempt(replace(request, tracer=UnrollingTracer), call, options)
             if made is None or not unrolled[1].tracer.own(UnlikeSides).needs_no_grad:
-                return unrolled
+                made = unrolled
         except InternalError:
             raise
         except DynamoLiteError as error:
             problem = error
     if made is not None:
-        return made
+        return _as_it_is_called(request, call, options, made)
     assert problem is not None
     if tracer is None or not tracer.made_list:
         raise problem
     return _attempt(replace(request, tracer=FixedListsTracer), call, options)
+
+
+def _as_it_is_called(
+    request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[ExportedProgram, Run]
+) -> tuple[ExportedProgram, Run]:
+    """`made`; recorded under no_grad if it may be called under it only, as Python may ask which it is."""
+    whys = made[1].tracer.own(UnlikeSides).needs_no_grad
+    if not whys:
+        return made
+    with torch.no_grad():
+        return _attempt(replace(request, without_gradients=whys), call, options)
 
 
 def _captured(

@@ -281,7 +281,7 @@ def _gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
     """No gradient goes through torch's while_loop, whose gradient is wrong, nor through a detached result of a branch:
     an input that requires grad in another call than the example is refused there."""
     unlike = run.tracer.own(UnlikeSides)
-    if unlike.lost or unlike.unsure:
+    if run.request.without_gradients or unlike.lost or unlike.unsure:
         _gradients_lost(run, unlike)
     for number in requires_grad.inputs_cut_off(run.recorder, run.inputs.leaves, run.outputs, unlike.cut):
         if ambiguous(run.inputs.key_paths):
@@ -292,11 +292,13 @@ def _gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _gradients_lost(run: FinishedRun, unlike: UnlikeSides) -> None:
-    """What eager differentiates in the example, and the program does not, is right where gradients are off."""
-    for why in requires_grad.lost_behind(run.recorder, run.outputs, run.effects.buffer_updates.values(), unlike):
+    """What eager differentiates in the example, and the program does not, is right where gradients are off. (Such a
+    program is recorded again without: dynamo_lite/attempts.py.)"""
+    found = requires_grad.lost_behind(run.recorder, run.outputs, run.effects.buffer_updates.values(), unlike)
+    unlike.needs_no_grad = (*run.request.without_gradients, *found)
+    for why in unlike.needs_no_grad:
         run.tracer.note(f"the program is called under torch.no_grad() only: {why}")
         run.tracer.own(InputGuards).add(WITHOUT_GRADIENTS)
-        unlike.needs_no_grad = True
 
 
 def _kept_operands(run: FinishedRun, call: CallRecord) -> None:

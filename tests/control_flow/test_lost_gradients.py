@@ -174,6 +174,36 @@ def numbered_rows(self: Any, x: Tensor) -> Tensor:
     return h
 
 
+class _LoopOnOneSide(_Model):
+    """The gradient that is lost on one side does not leave it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.layer(x)
+        if x.sum() > 5:
+            y, n = x, 0
+            while y.abs().sum() > 1:
+                n += 1
+                y = self.layer(y) / (n + 1)
+            h = h * (y > 0)
+        return h
+
+
+class _LoopInRounds(_Model):
+    def forward(self, x: Tensor) -> tuple[Tensor, int]:
+        total = 0
+        while x.abs().sum() > 1:
+            y, n = x, 0
+            while y.abs().sum() > 1:
+                n += 1
+                y = self.layer(y) / (n + 1)
+            total, x = total + n, x * 0.5
+        return x, total
+
+
+KEPT["on_one_side_only"] = (_LoopOnOneSide, VECTORS)
+KEPT["in_rounds_of_another"] = (_LoopInRounds, VECTORS)
+
+
 def _made(table: dict[str, Any], name: str) -> tuple[nn.Module, Any, tuple[Any, ...]]:
     kind, inputs = table[name]
     module = kind()
@@ -213,6 +243,9 @@ def test_what_has_no_gradient_in_eager_is_called_with_gradients(name: str) -> No
 def test_what_has_a_gradient_in_eager_is_called_without(name: str) -> None:
     module, trace, inputs = _made(LOST, name)
     assert any("under torch.no_grad() only" in note for note in trace.notes)
+    with torch.no_grad():
+        assert trace.guards.check(module, copy.deepcopy(inputs[0]), weights="any") is None
+    assert trace.guards.check(module, copy.deepcopy(inputs[0]), weights="any") is not None
     for ep in (trace.program, saved_and_loaded(trace.program), copy.deepcopy(trace.program).run_decompositions()):
         for args in inputs:
             with pytest.raises(Exception, match=r"not torch.is_grad_enabled\(\)"):
@@ -267,3 +300,20 @@ def test_a_gradient_within_the_program_is_refused() -> None:
     with pytest.raises(dynamo_lite.errors.GraphBreak) as refusal:
         dynamo_lite.export(Energy(), VECTORS[0])
     assert refusal.value.id == "control-flow-gradient"
+
+
+class _AsksForTheMode(_Model):
+    """Python asks whether gradients are on, and the program is called where they are off."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        n = 0
+        while x.abs().sum() > 1:
+            n += 1
+            x = self.layer(x) / (n + 1)
+        return x * 2 if torch.is_grad_enabled() else x
+
+
+def test_python_asks_for_the_mode_of_the_call() -> None:
+    module = _AsksForTheMode()
+    ours = dynamo_lite.export(copy.deepcopy(module), VECTORS[0]).module()
+    _equal_without_gradients(ours, module, VECTORS)

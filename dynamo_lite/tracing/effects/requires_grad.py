@@ -13,7 +13,7 @@ detached.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -113,16 +113,32 @@ def lost_behind(
     """Why gradients that eager has in the example are lost, of those that the caller can ask for: the results go into
     an output, or into what later calls see. assigned: the new values of buffers."""
     graph, modules, whys = recorder.graph, recorder.modules, dict[str, None]()
+    if any(_holds(node, modules, unlike.unsure) for node in graph.nodes):
+        whys["whether a tensor that is changed in place requires grad depends on the data"] = None
     ends = {value for value in outputs.values if isinstance(value, fx.Node)}
     ends |= {node for node in map(recorder.level.nodes.get, assigned) if node is not None}
     ends |= {node for node in graph.nodes if node.op == "placeholder"}
-    for node in graph.nodes:
-        if _holds(node, modules, unlike.unsure):
-            whys["whether a tensor that is changed in place requires grad depends on the data"] = None
-        found = [why for lost, why in unlike.lost.items() if _holds(node, modules, {lost})]
-        if found and not reached(graph, recorder.grad_enabled, {node}).isdisjoint(ends):
-            whys |= dict.fromkeys(found)
+    for node, why in _lost_in(graph, modules, unlike.lost):
+        if not reached(graph, recorder.grad_enabled, {node}).isdisjoint(ends):
+            whys[why] = None
     return [*whys]
+
+
+def _lost_in(
+    graph: fx.Graph, modules: Mapping[str, fx.GraphModule], lost: Mapping[fx.Node, str]
+) -> Iterator[tuple[fx.Node, str]]:
+    """The nodes of a graph that are lost, and the results of its operators that have a lost gradient from within."""
+    for node in graph.nodes:
+        if node in lost:
+            yield node, lost[node]
+        for module in subgraphs(node, modules) if isinstance(node.target, HigherOrderOperator) else ():
+            results: Any = module.graph.output_node().args[0]
+            for inside, why in _lost_in(module.graph, dict(module.named_children()), lost):  # type: ignore[arg-type]
+                found = reached(module.graph, True, {inside})
+                given = {index for index, result in enumerate(results) if result in found}
+                is_cond = node.target is torch.ops.higher_order.cond
+                behind = [user for user in node.users if user.args[1] in given] if is_cond else [node] * bool(given)
+                yield from ((user, why) for user in behind)
 
 
 def _holds(node: fx.Node, modules: Mapping[str, fx.GraphModule], nodes: Container[fx.Node]) -> bool:

@@ -30,7 +30,7 @@ class UnlikeSides(FeatureState):
         self.cut: set[fx.Node] = set()
         self.lost: dict[fx.Node, str] = {}
         self.unsure: set[fx.Node] = set()
-        self.needs_no_grad = False  # because of one of these
+        self.needs_no_grad: tuple[str, ...] = ()  # why the program is called without gradients only
 
 
 def check(tracer: TracerView, question: str) -> None:
