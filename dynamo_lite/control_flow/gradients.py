@@ -208,7 +208,7 @@ def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
 
 def note_none(tracer: Forking, line: Any) -> None:
     """No operand of a loop has a gradient."""
-    tracer.note(f"no gradient flows through the loop at line {line}: it is exported under no_grad")
+    tracer.note(f"no gradient flows through the loop at line {line}: it is recorded under no_grad")
 
 
 def may_have(required: Iterable[Required], values: Iterable[Any]) -> bool:
