@@ -134,6 +134,8 @@ def _copy_saved(node: fx.Node, written: set[fx.Node], analysis: AliasAnalysis, l
 
 
 def _saves_result(node: fx.Node) -> bool:
+    if not isinstance(node.meta.get("val"), torch.Tensor):
+        return False  # of several results none is in the table for its values
     return str(node.target._schema.name).removeprefix("aten::").rstrip("_") in _SAVE_RESULT  # type: ignore[union-attr]
 
 
