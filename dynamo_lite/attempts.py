@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
-from dynamo_lite.control_flow import FixedListsTracer, ForkingTracer, MarkedTracer
+from dynamo_lite.control_flow import FixedListsTracer, ForkingTracer, MarkedTracer, UnrollingTracer
 from dynamo_lite.control_flow.branches.whole_program import split_by
 from dynamo_lite.errors import (
     ConstraintViolation,
@@ -41,6 +42,7 @@ from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 EFFECTS = ("refuse", "exact", "drop")
@@ -86,7 +88,8 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
     except Marked:
         if captures:
             return _forked(forking, call, options)
-        return _attempt(replace(request, tracer=MarkedTracer), call, options)
+        marked = replace(request, tracer=MarkedTracer)
+        return _as_it_is_called(marked, call, options, _attempt(marked, call, options))
     except DataDependent as error:
         if captures:
             return _captured(forking, call, options, error)
@@ -111,22 +114,49 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
 
 
 def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
-    """`_attempt` by a ForkingTracer; if that is refused, and there is a list of a length that varies (`[x] * n`), once
-    more with lists of the example's lengths."""
+    """`_attempt` by a ForkingTracer. Once more with loops unrolled if that keeps a gradient; and with lists of the
+    example's lengths if it is refused, and there is a list of a length that varies (`[x] * n`)."""
     runs: list[Run] = []
 
     def started(run: Run) -> None:
         runs.append(run)
         request.started(run)
 
+    made: tuple[ExportedProgram, Run] | None = None
+    problem: DynamoLiteError | None = None
     try:
-        return _attempt(replace(request, started=started), call, options)
+        made = _attempt(replace(request, started=started), call, options)
     except InternalError:
         raise
-    except DynamoLiteError:
-        if not runs or not runs[-1].tracer.made_list:  # type: ignore[attr-defined]
+    except DynamoLiteError as error:
+        problem = error
+    tracer: Any = runs[-1].tracer if runs else None
+    if tracer is not None and tracer.may_be_unrolled and (made is None or tracer.own(UnlikeSides).needs_no_grad):
+        try:
+            unrolled = _attempt(replace(request, tracer=UnrollingTracer), call, options)
+            if made is None or not unrolled[1].tracer.own(UnlikeSides).needs_no_grad:
+                made = unrolled
+        except InternalError:
             raise
+        except DynamoLiteError as error:
+            problem = error
+    if made is not None:
+        return _as_it_is_called(request, call, options, made)
+    assert problem is not None
+    if tracer is None or not tracer.made_list:
+        raise problem
     return _attempt(replace(request, tracer=FixedListsTracer), call, options)
+
+
+def _as_it_is_called(
+    request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[ExportedProgram, Run]
+) -> tuple[ExportedProgram, Run]:
+    """`made`; recorded under no_grad if it may be called under it only, as Python may ask which it is."""
+    whys = made[1].tracer.own(UnlikeSides).needs_no_grad
+    if not whys:
+        return made
+    with torch.no_grad():
+        return _attempt(replace(request, without_gradients=whys), call, options)
 
 
 def _captured(

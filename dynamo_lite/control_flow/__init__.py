@@ -30,6 +30,7 @@ docs/control_flow.md has the picture, the rules of the merge, and what is refuse
 `attempts.py` makes the tracer. Imports `tracing` and `interpreter/flow`.
 """
 
-from dynamo_lite.control_flow.tracer import FixedListsTracer, ForkingTracer, MarkedTracer
+from dynamo_lite.control_flow.tracer import ForkingTracer
+from dynamo_lite.control_flow.variants import FixedListsTracer, MarkedTracer, UnrollingTracer
 
-__all__ = ["FixedListsTracer", "ForkingTracer", "MarkedTracer"]
+__all__ = ["FixedListsTracer", "ForkingTracer", "MarkedTracer", "UnrollingTracer"]

@@ -29,7 +29,6 @@ from dynamo_lite.control_flow.unlike import answers, memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _VIEW = "a tensor changed in place, of which it also uses a view"
@@ -129,7 +128,8 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
         for level in levels:
             level.may_mutate = False
-        has_gradient = bool(targets) or gradients.may_have(value for _, *both in given for value in both)
+        required = gradients.of_sides(tracer, given[: len(merge.pairs)], targets, (left, right), outputs)
+        has_gradient = gradients.may_have(required, (value for _, *both in given for value in both))
         shapes = None if merge.choice is None else [_chosen(merge.choice, *pair) for pair in pairs]
         results = call_cond(tracer, predicate, levels, outputs, has_gradient, shapes)
         if shapes is not None:
@@ -138,15 +138,12 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         return "torch.cond, for its assertions"
     decoded = [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)]
     decoded = _unflattened(tracer, pairs, decoded, merge.choice)
-    decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
+    decoded = gradients.as_on_the_sides(tracer, required, decoded)
     for (kind, a, b), result in zip(given, decoded):
         if kind == "tensor":
             sizes.note(tracer, predicate, a, b, result, left.symbols)
     merge.give(decoded[: len(merge.pairs)])
-    required = [target.requires_grad for target in targets]
-    write_back(tracer, targets, decoded[len(merge.pairs) : len(given)])
-    if required != [target.requires_grad for target in targets]:
-        tracer.own(UnlikeSides).differ = True
+    write_back(tracer, targets, decoded[len(merge.pairs) : len(given)], required[len(merge.pairs) :])
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             _note_branch(tracer, result, (a, b), predicate)
@@ -154,15 +151,18 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     return f"torch.cond with {len(given)} result{'s' if len(given) != 1 else ''}"
 
 
-def write_back(tracer: Forking, targets: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> None:
+def write_back(
+    tracer: Forking, targets: Sequence[torch.Tensor], results: Sequence[Any], required: Sequence[gradients.Required]
+) -> None:
     """Give tensors the values that they have behind a branch or a loop which changes them in place.
 
     A leaf that requires a gradient was changed without autograd seeing it (no_grad, detach): that holds here, too.
     """
     assert tracer.recorder.may_share is not None
     with tracer.recorder.may_share.off():
-        for target, result in zip(targets, results):
+        for target, result, row in zip(targets, results, required):
             (target.detach() if target.is_leaf and target.requires_grad else target).copy_(result)
+            gradients.note_written(tracer, target, row)
 
 
 _Values = tuple[str, Any, Any]

@@ -6,18 +6,21 @@ eager that is up to each side: `with torch.enable_grad()` in it, `x.detach()`, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
 
 from dynamo_lite.capture.alias_analysis import draws
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.states import Side
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
+from dynamo_lite.tracing.effects.requires_grad import reached
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -50,7 +53,7 @@ def as_results_have(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> I
 def _any_may_require_grad(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> bool:
     if requires_grad(value for _, *both in pairs for value in both):
         return True
-    if not any(_is_differentiable(value) for _, *both in pairs for value in both):
+    if not any(is_differentiable(value) for _, *both in pairs for value in both):
         return False
     if any(node.target is _set_grad_enabled and node.args[0] for level in levels for node in level.graph.nodes):
         return True
@@ -59,7 +62,7 @@ def _any_may_require_grad(tracer: Forking, pairs: Pairs, levels: Sequence[Level]
 
 def _is_from_outside(tracer: Forking, value: Any, level: Level) -> bool:
     """Whether this is a tensor that a side hands on, and that it has not made."""
-    if not _is_differentiable(value):
+    if not is_differentiable(value):
         return False
     node = level.nodes.get(tracer.recorder.known_stand_in(value))
     return node is None or node.op == "placeholder"
@@ -70,18 +73,116 @@ def requires_grad(values: Iterable[Any]) -> bool:
     return any(is_tensor(value) and value.requires_grad for value in values)
 
 
-def as_on_the_sides(tracer: Forking, pairs: Pairs, results: list[Any]) -> list[Any]:
-    """A result that requires grad on no side is detached (with inputs that require grad, the program is not called:
-    tracing/effects/requires_grad.py). Of one that does on one side only the program may not ask."""
-    for index, (kind, left, right) in enumerate(pairs):
-        if kind not in ("tensor", "flat") or not is_tensor(results[index]) or not results[index].requires_grad:
+class Required(NamedTuple):
+    """Whether a result of an operator requires grad: on its sides, or before a loop and behind it; in the example. may:
+    whether in some call. is_target: it is written into a tensor from around."""
+
+    one: bool
+    other: bool
+    may: bool
+    is_target: bool = False
+
+
+def of_sides(
+    tracer: Forking, pairs: Pairs, targets: Sequence[Any], sides: Sequence[Side], outputs: Sequence[Sequence[Any]]
+) -> list[Required]:
+    """Of the results of a branch, which come out of `outputs`: its pairs, and what the sides change in place."""
+    may = [_may_require(tracer, side.level, nodes) for side, nodes in zip(sides, outputs)]
+    one, other = sides
+    rows = [(*(requires_grad((value,)) for value in both), False) for _, *both in pairs]
+    rows += [(one.requires_grad(target), other.requires_grad(target), True) for target in targets]
+    return [Required(a, b, c or d, is_target) for (a, b, is_target), c, d in zip(rows, *may)]
+
+
+def _may_require(tracer: Forking, level: Level, nodes: Sequence[Any]) -> list[bool]:
+    seeds = {node for node, value in level.captured if _may_vary(tracer, value)}
+    found = reached(level.graph, level.grad_enabled, seeds)
+    return [node in found for node in nodes]
+
+
+def _may_vary(tracer: Forking, value: Any) -> bool:
+    """Whether a tensor may require grad in some call. Buffers and constants do not, as in the example."""
+    if not is_differentiable(value):
+        return False
+    fake = tracer.recorder.known_stand_in(value)
+    is_frozen = tracer.recorder.is_input(fake) and tracer.recorder.input_number(fake) is None
+    return value.requires_grad or not is_frozen
+
+
+Row = tuple[fx.Node, Any, Any]
+"""What a loop carries: its placeholder in the round, its value before the loop, what the round gives."""
+
+
+def of_rounds(
+    tracer: Forking, level: Level, carried: Sequence[Row], targets: int, added: Sequence[Any]
+) -> list[Required]:
+    """Of the results of a loop: what it carries, of which the last are what a round changes in place, so many as
+    `targets`, and the nodes that a round has added to lists. What a round gives, the next begins with."""
+
+    def behind(may: Callable[[Any], bool]) -> set[fx.Node]:
+        given = [*level.captured, *((node, value) for node, value, _ in carried)]
+        seeds = {node for node, value in given if may(value)}
+        while True:
+            found = reached(level.graph, level.grad_enabled, set(seeds))
+            more = {node for node, _, result in carried if result in found and is_differentiable(node.meta["val"])}
+            if more <= seeds:
+                return found
+            seeds |= more
+
+    example, any_call = behind(lambda value: requires_grad((value,))), behind(lambda value: _may_vary(tracer, value))
+    first = len(carried) - targets
+    rows = [
+        Required(requires_grad((before,)), result in example, result in any_call, index >= first)
+        for index, (_, before, result) in enumerate(carried)
+    ]
+    return rows + [Required(node in example, node in example, node in any_call) for node in added]
+
+
+def as_on_the_sides(tracer: Forking, required: Sequence[Required], results: list[Any]) -> list[Any]:
+    """A result that requires grad on no side is detached (with inputs that require grad, the program is not called if
+    it may then: tracing/effects/requires_grad.py). Of one that does on one side only the program may not ask."""
+    exports_none = not tracer.recorder.grad_enabled
+    for index, row in enumerate(required):
+        result = results[index]
+        if not is_differentiable(result):
             continue
-        if left.requires_grad != right.requires_grad:
+        if result.requires_grad and row.one != row.other:
             tracer.own(UnlikeSides).differ = True
-        elif not left.requires_grad:
-            tracer.own(UnlikeSides).cut.add(tracer.recorder.node_of(results[index]))
-            results[index] = results[index].detach()
+        elif result.requires_grad and not row.one:
+            if row.may:
+                tracer.own(UnlikeSides).cut.add(tracer.recorder.node_of(result))
+            results[index] = result.detach()
+        elif exports_none and row.is_target and not row.may:  # it may be called with gradients
+            results[index] = result.detach()
     return results
+
+
+def note_written(tracer: Forking, target: torch.Tensor, required: Required) -> None:
+    """`target` has its value of behind a branch or a loop. What later calls see of it, if it requires grad on one side
+    only, is right without gradients only."""
+    recorder = tracer.recorder
+    if required.one is required.other or not torch.is_grad_enabled():
+        return
+    key = storage_key(recorder.known_stand_in(target))
+    if any(storage_key(fake) == key for fake in recorder.from_outside()):
+        tracer.own(UnlikeSides).unsure.add(recorder.node_of(target))
+
+
+def lose(tracer: Forking, required: Sequence[Required], results: Sequence[Any], line: Any, why: str) -> None:
+    """The results of a loop have no gradient, for this reason, or because it is under no_grad (then that of what a loop
+    without a round hands on is lost). Where eager's have one the program may not ask, and where the user can ask for
+    it, the program is not called with gradients (run/end_passes.py)."""
+    if not why and (torch.is_grad_enabled() or not tracer.recorder.grad_enabled):
+        return
+    unlike = tracer.own(UnlikeSides)
+    text = f"the loop at line {line} has no gradient: {why or _IN_NO_GRAD}"
+    for row, result in zip(required, results):
+        if is_differentiable(result) and (row.one or row.other):
+            unlike.differ = True
+            unlike.lost[tracer.recorder.node_of(result)] = text
+
+
+_IN_NO_GRAD = "it is under no_grad, where what it begins with has one, which it gives if it has no round"
 
 
 def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Iterable[Any]) -> None:
@@ -96,27 +197,30 @@ def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Itera
 
 
 def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
-    """Under no_grad a loop's operator gives no gradient: nothing that it carries, or hands on, may require one, nor in
+    """Under no_grad a loop's operator gives no gradient: nothing that it carries, or hands on, may require one in
     another call (a loop without a round gives its operands)."""
     if torch.is_grad_enabled() or not tracer.recorder.grad_enabled:
         return
-    recorder, carried = tracer.recorder, [value for value in carried if _is_differentiable(value)]
-    if requires_grad(carried):
-        why = "it is under no_grad, where torch's operator has no gradient, and it carries a tensor that requires one"
-        tracer.refuse("loop-gradient", why=why)
+    recorder, carried = tracer.recorder, [value for value in carried if is_differentiable(value)]
     for value in carried:
         tracer.own(UnlikeSides).cut.update(recorder.levels.nodes_of(recorder.known_stand_in(value)))
 
 
-def may_have(values: Iterable[Any]) -> bool:
+def note_none(tracer: Forking, line: Any) -> None:
+    """No operand of a loop has a gradient."""
+    tracer.note(f"no gradient flows through the loop at line {line}: it is recorded under no_grad")
+
+
+def may_have(required: Iterable[Required], values: Iterable[Any]) -> bool:
     """Whether a gradient of one of an operator's results may be asked for. A program that is exported without gradients
     may be called with them."""
     if torch.is_grad_enabled():
-        return requires_grad(values)
-    return any(map(_is_differentiable, values))
+        return any(row.one or row.other for row in required)
+    return any(map(is_differentiable, values))
 
 
-def _is_differentiable(value: Any) -> bool:
+def is_differentiable(value: Any) -> bool:
+    """Whether it is a tensor whose dtype can have a gradient."""
     return is_tensor(value) and (value.is_floating_point() or value.is_complex())
 
 
@@ -127,12 +231,12 @@ def detached(tracer: Forking, operands: Sequence[Any]) -> list[Any]:
         return [_detached(tracer, value) if requires_grad((value,)) else value for value in operands]
     if tracer.recorder.grad_enabled:
         return [*operands]  # it runs under no_grad
-    return [_detached(tracer, value) if _is_differentiable(value) else value for value in operands]
+    return [_detached(tracer, value) if is_differentiable(value) else value for value in operands]
 
 
 def without_gradients(tracer: Forking, operands: Sequence[Any]) -> list[Any]:
     """All of them detached, those as well that require grad in another call only."""
-    return [_detached(tracer, value) if _is_differentiable(value) else value for value in operands]
+    return [_detached(tracer, value) if is_differentiable(value) else value for value in operands]
 
 
 def _detached(tracer: Forking, value: Any) -> Any:

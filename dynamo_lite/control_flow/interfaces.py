@@ -39,6 +39,8 @@ class Forking(TracerView, Protocol):
         branches: what became of each branch, for `trace.notes` (notes.py).
         of_sizes: how many branches on sizes are captured.
         left_to_example: the branches on sizes that are not captured: (code, instruction).
+        unrolls_for_gradients: whether loops that have no gradient as operators are unrolled, if they come to an end.
+        may_be_unrolled: whether there has been such a loop that was captured without its gradient.
     """
 
     loops: list[OpenLoop]
@@ -61,6 +63,8 @@ class Forking(TracerView, Protocol):
     branches: Any
     of_sizes: int
     left_to_example: set[tuple[Any, int]]
+    unrolls_for_gradients: bool
+    may_be_unrolled: bool
 
     def known_truth(self, value: Any) -> bool | None: ...
     def noted(self) -> set[str]: ...

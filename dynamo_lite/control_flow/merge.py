@@ -8,6 +8,7 @@ The first row of `RULES` that takes a pair answers:
     numbers of one type                 a result: two ints as such in torch.cond, others in a tensor
     tuples, bound methods               part by part
     iterators                           kept, if at the same position
+    lists, dicts that a round makes     the same, as a new one
     containers, objects that both made  the left one stays, and gets what both agree on, part by part
 
 Values that no row takes raise `Differs`.
@@ -91,6 +92,9 @@ class Merge:
         self.native = native
         self.choice: Callable[[Any, Any], Any] | None = None
         """What two ints, or two bools, are as one expression: of a branch on sizes."""
+        self.rebound: Any = None
+        """Which lists and dicts a round of a loop makes anew (loops/rebound.py)."""
+        self.made: list[tuple[Any, Any]] = []  # such containers of the last results, and copies of them
         self.epoch = 0  # which results it is: a plan may be carried out several times
         self.pairs: list[Pair] = []
         self.place = "the result"
@@ -129,12 +133,24 @@ class Merge:
     def give(self, results: list[Any]) -> None:
         """The results are there."""
         self.results[:] = results
+        self.made.clear()
         self.epoch += 1
 
     def fill(self) -> None:
         """Put the results into the containers and objects that were merged."""
         for action in self.fills:
             action()
+
+    def once(self, make: Callable[[], Any]) -> Plan:
+        """A plan that gives one object for the same results."""
+        made: list[Any] = [-1, None]
+
+        def plan() -> Any:
+            if made[0] != self.epoch:
+                made[:] = self.epoch, make()
+            return made[1]
+
+        return plan
 
     def contents(self, left: Any, right: Any) -> Plan:
         """The same for what a snapshot holds: a dict, a list, a set or bytes."""
@@ -228,15 +244,12 @@ def _tuples(merge: Merge, left: Any, right: Any) -> Plan | None:
     kind, attributes = type(left), getattr(left, "__dict__", None)
     if attributes or (kind is not tuple and kind is not torch.Size and not hasattr(kind, "_fields")):
         raise differ(left, right)
-    made: list[Any] = [-1, None]
 
     def make() -> Any:
-        if made[0] != merge.epoch:
-            items = [part() for part in parts]
-            made[:] = merge.epoch, kind(items) if kind in (tuple, torch.Size) else tuple.__new__(kind, items)
-        return made[1]
+        items = [part() for part in parts]
+        return kind(items) if kind in (tuple, torch.Size) else tuple.__new__(kind, items)
 
-    return make
+    return merge.once(make)
 
 
 def _slices(merge: Merge, left: Any, right: Any) -> Plan | None:
@@ -261,6 +274,20 @@ def _iterators(merge: Merge, left: Any, right: Any) -> Plan | None:
     if iterators.is_copied(right) and iterators.position(left) == iterators.position(right):
         return lambda: left
     raise Differs("an iterator that was moved on differently")
+
+
+def _rebound(merge: Merge, left: Any, right: Any) -> Plan | None:
+    """A list or dict that a round of a loop makes anew."""
+    if type(left) not in (list, dict) or merge.rebound is None or not merge.rebound.holds(left, right):
+        return None
+    contents = merge.contents(left, right)
+
+    def make() -> Any:
+        made = contents()
+        merge.made.append((made, made.copy()))
+        return made
+
+    return merge.once(make)
 
 
 def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
@@ -305,4 +332,4 @@ def _is_open(left: Any, right: Any) -> bool:
     return kind.__basicsize__ <= base.__basicsize__ + 8 * words and kind.__itemsize__ == base.__itemsize__
 
 
-RULES = (_tensors, _types, _numbers, _atoms, _tuples, _slices, _methods, _iterators, _objects)
+RULES = (_tensors, _types, _numbers, _atoms, _tuples, _slices, _methods, _iterators, _rebound, _objects)

@@ -77,6 +77,19 @@ def held_frames(tracer: Forking, values: Sequence[Any], wanted: set[int]) -> set
     return found
 
 
+def references_before(tracer: Forking, value: Any, frame: Any, roots: list[Any]) -> int:
+    """How often the program holds a container that it has made. roots: what `frame` has in use; 2 if there is too much
+    to look at."""
+    others = [other for other in _frames(tracer) if other is not frame]
+    count = sum(root is value for root in roots)
+    try:
+        for _, parts in _walk(tracer, [*roots, *others, *_changed(tracer)]):
+            count += sum(part is value for part in parts)
+    except _TooMany:
+        return 2
+    return count
+
+
 class Used:
     """Which objects that the run made can be got at after a side of `frame`, which goes on at `at`; the calls `over`
     have ended then. Found when it is first asked."""
@@ -164,17 +177,18 @@ def _walk(
             raise _TooMany
         if isinstance(value, Frame):
             parts = _in_frame(value)
-        elif is_tensor(value):
-            parts = [*vars(value).values()] if type(value) is not torch.nn.Parameter else []
         else:
-            parts = _parts(value)
+            parts = parts_of(value)
         yield value, parts
         todo += parts
         if now and id(value) in now:
             todo += now[id(value)]
 
 
-def _parts(value: Any) -> list[Any]:
+def parts_of(value: Any) -> list[Any]:
+    """What an object holds that is no frame."""
+    if is_tensor(value):
+        return [*vars(value).values()] if type(value) is not torch.nn.Parameter else []
     if isinstance(value, types.GeneratorType):
         inner = suspended_frame(value)
         return _in_frame(inner) if inner is not None else gc.get_referents(value)

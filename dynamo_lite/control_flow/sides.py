@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
 import torch
+from torch import fx
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
@@ -97,7 +98,7 @@ def run_side(
     if any(weak() is not None for weak in unmoved):
         side.problem = CannotMerge("branch-unsupported", why=_LEFT)
     side.reads = FirstReads.of(tracer.reads)
-    _check_stand_ins(tracer, side.level)
+    undo_layouts(tracer, side, side.level.captured)
     return side
 
 
@@ -339,9 +340,19 @@ def lasting_change(tracer: Forking, side: Side) -> str:
     return ""
 
 
-def _check_stand_ins(tracer: Forking, level: Level) -> None:
-    for node, value in level.captured:
-        if is_tensor(value) and storage_key(value) in level.changed:
+def _differ(before: Any, now: Any) -> bool:
+    if isinstance(before, dict):
+        return [*before] != [*now] or any(before[key] is not value for key, value in now.items())
+    if isinstance(before, list):
+        return len(before) != len(now) or any(one is not other for one, other in zip(before, now))
+    return bool(before != now)
+
+
+def undo_layouts(tracer: Forking, side: Side, given: Iterable[tuple[fx.Node, Any]]) -> None:
+    """What the side has changed in place of what it was `given` requires grad as before. Refuses another shape."""
+    for node, value in given:
+        if is_tensor(value) and storage_key(value) in side.level.changed:
+            side.grads[id(value)] = value.requires_grad
             now = node.meta["val"]
             with DisableTorchFunction():  # it is not the program that asks
                 layouts = [(tuple(tensor.shape), tuple(tensor.stride())) for tensor in (now, value)]

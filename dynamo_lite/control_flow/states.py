@@ -12,6 +12,9 @@ from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.young_objects import Point
 from dynamo_lite.interpreter.flow import END
 
+DEPTH = 30
+"""How deep sides may lie in one another."""
+
 
 class CannotMerge(Exception):
     """Two states that are no one state: the refusal `id`, if there is no other way."""
@@ -33,6 +36,10 @@ class HeldElsewhere(CannotMerge):
 class FirstRoundDiffers(CannotMerge):
     """The first round of a loop leaves variables with another kind of value than before, as `total = total + x` does to
     a `total` that was 0. Of the rounds behind it that may not be so."""
+
+
+class FewRounds(CannotMerge):
+    """A loop that has to be counted has so few rounds that it is unrolled."""
 
 
 class ToBeCounted(CannotMerge):
@@ -176,6 +183,7 @@ class Side:
         copies: the copies of iterators that it has moved on, or could have.
         assumed: the condition on the sizes of inputs under which it is taken, of a branch on these.
         over: ids of the frames of generators that waited within `try` or `with`, and wait there no more.
+        grads: whether a tensor from around that it changes in place requires grad after it, by the tensor's id.
     """
 
     level: Level
@@ -197,12 +205,17 @@ class Side:
     copies: list[Any] = field(default_factory=list)
     assumed: Any = None
     over: set[int] = field(default_factory=set)
+    grads: dict[int, bool] = field(default_factory=dict)
 
     def let_go(self) -> None:
         """The sides are merged: what they held may die when the program drops it."""
         if self.state is not None:
             self.state.let_go()
         self.copies.clear()
+
+    def requires_grad(self, tensor: Any) -> bool:
+        """Whether a tensor from around requires grad after it."""
+        return self.grads.get(id(tensor), tensor.requires_grad)
 
 
 @dataclass

@@ -59,6 +59,10 @@ class ForkingTracer(Tracer):
     """Whether `[x] * n` and `list(range(n))` are lists of a length that varies."""
     made_list = False
     """Whether there has been such a list."""
+    unrolls_for_gradients = False
+    """Whether loops that have no gradient as operators are unrolled, if they come to an end."""
+    may_be_unrolled = False
+    """Whether there has been such a loop that was captured without its gradient."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -376,18 +380,6 @@ class ForkingTracer(Tracer):
 
     def _is_marked(self, value: Any) -> bool:
         return any(value is marked for marked in self.marked)
-
-
-class MarkedTracer(ForkingTracer):
-    """Captures the branches on what the program gives `dynamo_lite.branch`."""
-
-    only_marked = True
-
-
-class FixedListsTracer(ForkingTracer):
-    """Lists have the example's lengths."""
-
-    makes_lists = False
 
 
 def _call_branch(tracer: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

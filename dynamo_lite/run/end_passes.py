@@ -21,7 +21,7 @@ from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.errors import DynamoLiteError, UnsupportedValue
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.effect_record import Effect, Verdict
-from dynamo_lite.program.shapes.size_check import ambiguous
+from dynamo_lite.program.shapes.size_check import WITHOUT_GRADIENTS, ambiguous
 from dynamo_lite.program.trees.containers import leave_references, register_containers
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
@@ -315,13 +315,25 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
 def _gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
     """No gradient goes through torch's while_loop, whose gradient is wrong, nor through a detached result of a branch:
     an input that requires grad in another call than the example is refused there."""
-    cut = run.tracer.own(UnlikeSides).cut
-    for number in requires_grad.inputs_cut_off(run.recorder, run.inputs.leaves, cut):
+    unlike = run.tracer.own(UnlikeSides)
+    if run.request.without_gradients or unlike.lost or unlike.unsure:
+        _gradients_lost(run, unlike)
+    for number in requires_grad.inputs_cut_off(run.recorder, run.inputs.leaves, run.outputs, unlike.cut):
         if ambiguous(run.inputs.key_paths):
             why = f"its gradient with regard to {run.inputs.names[number]} would be wrong, and no guard can be written"
             raise run.tracer.refusal("loop-gradient", why=why)
         path = f"L{keystr(run.inputs.key_paths[number])}"
         run.tracer.own(InputGuards).add(f"not (torch.is_grad_enabled() and {path}.requires_grad)")
+
+
+def _gradients_lost(run: FinishedRun, unlike: UnlikeSides) -> None:
+    """What eager differentiates in the example, and the program does not, is right where gradients are off. (Such a
+    program is recorded again without: dynamo_lite/attempts.py.)"""
+    found = requires_grad.lost_behind(run.recorder, run.outputs, run.effects.buffer_updates.values(), unlike)
+    unlike.needs_no_grad = (*run.request.without_gradients, *found)
+    for why in unlike.needs_no_grad:
+        run.tracer.note(f"the program is called under torch.no_grad() only: {why}")
+        run.tracer.own(InputGuards).add(WITHOUT_GRADIENTS)
 
 
 def _kept_operands(run: FinishedRun, call: CallRecord) -> None:

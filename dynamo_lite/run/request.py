@@ -46,6 +46,8 @@ class RunRequest:
             functions lose (run/lost_state.py).
         started: is called with each run before it begins.
         equal: pairs of sizes that an earlier trace has found to be equal, as facts.
+        without_gradients: why the program is called under torch.no_grad() only, if an earlier trace has found that.
+            This one is made under it, too.
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
 
@@ -63,4 +65,5 @@ class RunRequest:
     put_back: tuple[MissingPart, ...] = ()
     started: Callable[[Any], None] = _nothing
     equal: Sequence[Fact] = ()
+    without_gradients: tuple[str, ...] = ()
     enter: Callable[..., Any] = _call

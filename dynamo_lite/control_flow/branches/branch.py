@@ -32,6 +32,7 @@ from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import write_heap
 from dynamo_lite.control_flow.sides import lasting_change, opened, run_side
 from dynamo_lite.control_flow.states import (
+    DEPTH,
     CannotMerge,
     FrameState,
     Join,
@@ -55,9 +56,6 @@ from dynamo_lite.tracing.strings.deferred_str import texts_in
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-
-DEPTH = 30
-"""How deep sides may lie in one another."""
 
 
 @dataclass

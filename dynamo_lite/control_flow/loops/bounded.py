@@ -18,6 +18,7 @@ from dynamo_lite.interpreter.datamodel.protocols import iter_
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import open_fors
 from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _TRIES = 3
@@ -134,6 +135,7 @@ class Before:
         recorder, env = tracer.recorder, tracer.recorder.env
         self.reads, self.unlike = FirstReads.of(tracer.reads), tracer.unlike_layouts
         self.notes, self.modules = tracer.noted(), set(recorder.modules)
+        self.differ = tracer.own(UnlikeSides).differ
         self.mark: Any = env.core.snapshot() if env is not None else None
 
     def put(self) -> None:
@@ -141,6 +143,7 @@ class Before:
         self.state.put(self.frame)
         self.reads.put(tracer.reads)
         tracer.unlike_layouts, tracer.broken = self.unlike, None
+        tracer.own(UnlikeSides).differ = self.differ
         tracer.forget_notes(self.notes)
         if recorder.env is not None:
             recorder.env.core.rollback(self.mark)

@@ -12,11 +12,13 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
 from dynamo_lite.control_flow.facts import facts_of
+from dynamo_lite.control_flow.gradients import Required
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.buffers import Buffers
 from dynamo_lite.control_flow.lists.growth import Growth, entered
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.loops.growing import Growing, growing_of
+from dynamo_lite.control_flow.loops.rebound import Rebound
 from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import BeginsAgain, FrameState, Goes, OpenLoop, Side, cannot_merge
@@ -60,6 +62,7 @@ class Carried:
         self.growing = growing  # by what a pair begins with and its place, where it is known
         self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
         self.stand_ins: list[Any] = []
+        self.required: list[Required] = []  # which of the results require grad, once they are known
         self.entry: Any = None  # the state at the beginning of a round on stand-ins
         assert side.state is not None
         goes = side.state.stack.pop()
@@ -84,6 +87,8 @@ class Carried:
         """Of the state at the beginning (the program's own, or the stand-ins') and the state at the end."""
         tracer, side = self.tracer, self.side
         merge = Merge(lambda obj: False, native=False)
+        made = self.before.merge.made if self.before is not None else ()
+        merge.rebound = Rebound(tracer, self.frame, self.base, side, self.live, made)
         variables, stack = start[0] if start is not None else (self.base.locals, self.base.stack)
         if self.counter is not None:
             stack = stack[:-1]
@@ -152,6 +157,13 @@ class Carried:
     def length(self, index: int, values: Sequence[Any]) -> Any:
         """How long a tensor that grows is. values: those of all pairs, at one time."""
         return values[self.lengths[index]] if index in self.lengths else self.merge.pairs[index].grows.most(values[0])
+
+    def gives_gradients(self) -> bool:
+        """Whether a round makes something require grad that does not before it."""
+        pairs = [pair for pair in self.merge.pairs if is_tensor(pair.left) and is_tensor(pair.right)]
+        changes = [(pair.left.requires_grad, pair.right.requires_grad) for pair in pairs]
+        changes += [(tensor.requires_grad, self.side.requires_grad(tensor)) for tensor in self.inplace]
+        return any(before is not after for before, after in changes)
 
     def union(self) -> Carried:
         """All that is known to be carried, in terms of the program's own values before the loop."""

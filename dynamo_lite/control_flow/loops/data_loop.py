@@ -22,7 +22,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList, WantsLast
 from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems, grown, growths_of, left
 from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
-from dynamo_lite.control_flow.loops import counting
+from dynamo_lite.control_flow.loops import counting, lost_gradients
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
 from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, UncountedRounds
@@ -31,9 +31,10 @@ from dynamo_lite.control_flow.loops.growing import growing_of
 from dynamo_lite.control_flow.loops.scan import emit_scan
 from dynamo_lite.control_flow.loops.while_loop import emit_while
 from dynamo_lite.control_flow.merge import Pair
-from dynamo_lite.control_flow.sides import opened, run_side
+from dynamo_lite.control_flow.sides import opened, run_side, undo_layouts
 from dynamo_lite.control_flow.states import (
     CannotMerge,
+    FewRounds,
     FirstRoundDiffers,
     FrameState,
     LeftFromWithin,
@@ -49,6 +50,7 @@ from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 
 _ROUNDS = 16
 """How often a round is run until what it carries has settled."""
@@ -61,7 +63,7 @@ class DataLoop:
 
     counter: the iterator of a `for`. number: what numbers the rounds, if they are numbered: the iterator, or of a
     `while` what loops/counting.py has made. may_end: whether it may come to an end if it is unrolled. is_counting:
-    whether it is run for the number of its rounds alone.
+    whether it is run for the number of its rounds alone. loses: why it is captured without its gradient; else "".
     """
 
     tracer: Forking
@@ -72,11 +74,12 @@ class DataLoop:
     number: Counter | None = None
     may_end: bool = False
     is_counting: bool = False
+    loses: str = ""
 
     def __post_init__(self) -> None:
         self.tracer.own(ComparedSides).end_open()
         self.number = self.number or self.counter
-        self.is_recorded = False
+        self.is_recorded, self.had_gradient = False, False
         self.made: list[Side] = []
         self.wanted: list[Any] = []  # lists whose last item rounds use
         self.counted: list[tuple[Pair, torch.Tensor]] = []  # what the run that counted rounds gave
@@ -103,13 +106,14 @@ class DataLoop:
         """Run rounds until what is carried is known, record the loop, and go on behind it. Returns what the jump's
         handler returns. Raises CannotMerge."""
         try:
-            return reported(self.tracer.recorder, self._capture)
+            return reported(self.tracer.recorder, lambda: lost_gradients.captured(self))
         finally:
             for side in self.made:
                 side.let_go()
             self.base.let_go()
 
-    def _capture(self) -> Any:
+    def as_operator(self) -> Any:
+        """The same in one way: with the gradient, or without."""
         tracer = self.tracer
         reads = FirstReads.of(tracer.reads)
         carried, found = self._settled()
@@ -140,7 +144,7 @@ class DataLoop:
                 known = [*counting.steps_of(tracer, carried, found, made.open.going)]
                 most = counting.most_rounds(tracer, known, made.open.bounds, carried.stand_ins[0])
         if most is not None and most < MANY and self.may_end:
-            raise CannotMerge("branch-unsupported", why="it has few rounds")
+            raise FewRounds("branch-unsupported", why="it has few rounds")
         if most is not None and not is_exact:
             reads.put(tracer.reads)
             return Counter(counting.BoundedRounds(tracer, most))
@@ -233,6 +237,8 @@ class DataLoop:
                            self.loose)  # fmt: skip
 
         made = found()
+        if carried is None and made.gives_gradients():  # of a later round a question would have another answer
+            tracer.own(UnlikeSides).differ = True
         if carried is None and self._may_run_first_round():
             self._check_first_round(made)
         is_longer = any(pair.grows is not None for pair in made.merge.pairs)
@@ -319,17 +325,13 @@ class DataLoop:
 
     def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
         """Whether the gradient of the loop may be asked for."""
-        if self.is_counting or not torch.is_grad_enabled():
+        if self.is_counting or self.loses or not torch.is_grad_enabled():
             return False
-        return gradients.requires_grad(self.differentiable(carried, found or carried))
-
-    def differentiable(self, carried: Carried, found: Carried) -> list[Any]:
-        """What the loop gives, and what it may give."""
+        found = found or carried
         values = [value for pair in (*carried.merge.pairs, *found.merge.pairs) for value in (pair.left, pair.right)]
-        values += found.items
-        if found.inplace:  # what is written may require grad
-            values += [value for _, value in found.side.level.captured]
-        return values
+        has = gradients.requires_grad([*values, *found.items]) or any(map(found.side.requires_grad, found.inplace))
+        self.had_gradient |= has
+        return has
 
     def _round(self, carried: Carried | None) -> Side:
         tracer, counter, frame = self.tracer, self.counter, self.frame
@@ -353,6 +355,8 @@ class DataLoop:
         stops = self.open.stops | (around.stops if around is not None else set())
         side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
         self.made.append(side)
+        if carried is not None:
+            undo_layouts(tracer, side, carried.arguments)
         if side.error is not None:
             why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)

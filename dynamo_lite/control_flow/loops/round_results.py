@@ -7,8 +7,10 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.emission import assert_facts, changed_tensors, functionalise, output
 from dynamo_lite.control_flow.facts import facts_of
+from dynamo_lite.control_flow.gradients import Required, of_rounds
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
 from dynamo_lite.control_flow.merge import Differs, Pair
@@ -47,12 +49,21 @@ def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any
             added = carried.buffers.written(found.growths, carried.stand_ins[0])
         nodes += [output(tracer, body, "tensor", t, seen, dense=False) for t in added]
         assert_facts(tracer, found.side)
+        carried.required = _required(tracer, carried, body, nodes)
     changed_tensors(tracer, [body], _OPERATOR)
     for _, tensor in carried.arguments:
         if any(is_tensor(v) and storage_key(v) == storage_key(tensor) for _, v in body.captured):
             what = "a tensor changed in place, of which it also uses a view"
             tracer.refuse("subgraph-alias", operator=_OPERATOR, what=what)
     return nodes
+
+
+def _required(tracer: Forking, carried: Carried, body: Level, nodes: list[Any]) -> list[Required]:
+    """Which results of the loop require grad."""
+    before = [*(pair.left for pair in carried.merge.pairs), *carried.inplace]
+    first = 0 if carried.is_scan else 1
+    rows = list(zip(body.arguments[first:], before, nodes[first:]))
+    return of_rounds(tracer, body, rows, len(carried.inplace), nodes[first + len(before) :])
 
 
 def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:

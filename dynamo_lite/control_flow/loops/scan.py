@@ -28,6 +28,8 @@ from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
 from dynamo_lite.control_flow.merge import Pair
+from dynamo_lite.control_flow.notes import line_of
+from dynamo_lite.control_flow.states import cannot_merge
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -46,8 +48,13 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     kept = [index for index in range(len(pairs)) if index not in known]
     parts = _Parts(loop, carried, found, nodes, kept, torch.sym_max(count, 1) if may_be_none else count)
     results = _if_any(parts, loop.first_test()) if may_be_none else parts.recorded()
+    required = [row for index, row in enumerate(carried.required) if index not in known]
+    if not may_be_none:
+        required = [row._replace(one=row.other) for row in required]
+    results = gradients.as_on_the_sides(tracer, required, results)
+    gradients.lose(tracer, required, results, line_of(loop.frame, loop.at), loop.loses)
     own, added = results[: len(parts.initial)], results[len(parts.initial) :]
-    write_back(tracer, carried.inplace, own[len(parts.pairs) :])
+    write_back(tracer, carried.inplace, own[len(parts.pairs) :], required[len(parts.pairs) :])
     if may_be_none:
         added = [rows.narrow(0, 0, count) for rows in added]
     behind = iter(own)
@@ -77,13 +84,20 @@ class _Parts:
         self.initial = [encode(tracer, pair.kind, pair.left) for pair in self.pairs] + carried.inplace
         self.examples = [*(carried.examples[index] for index in at), *carried.inplace]
         self.has_gradient = loop.has_gradient(carried, found)
-        if self.has_gradient:
-            _check_gradient(tracer, [*self.initial, *found.items], is_numbered)
+        why = _why_no_gradient([*self.initial, *found.items], is_numbered)
+        if why and self.has_gradient:
+            cannot_merge("loop-gradient", why=why)
         gradients.check_loop(tracer, [*(pair.left for pair in self.pairs), *found.outputs])
         self.body.may_mutate = False
         self.operands = recorder.guarded(subgraphs.operands_of, recorder, [self.body])
         if torch.is_grad_enabled() and not self.has_gradient:
             self.operands, rows = gradients.detached(tracer, self.operands), gradients.detached(tracer, rows)
+        if loop.loses or (why and not recorder.grad_enabled):
+            self.initial = [recorder.guarded(recorder.lift, value) for value in self.initial]
+            parts = (gradients.without_gradients(tracer, part) for part in (self.initial, self.operands, rows))
+            self.initial, self.operands, rows = parts
+        if why and not recorder.grad_enabled:
+            gradients.note_none(tracer, line_of(loop.frame, loop.at))
         separate(tracer, self.initial, self.operands)
         self.slices = slices + rows
 
@@ -96,7 +110,7 @@ class _Parts:
             raised = scan_gradient.failure(tracer, modules[0], initial, slices, self.operands)
         if raised is not None:
             why = f"it would become torch's scan, and torch cannot make the gradient of such a round ({raised})"
-            tracer.refuse("loop-gradient", why=why)
+            cannot_merge("loop-gradient", why=why)
         args = (*modules, initial, slices, tuple(self.operands))
         with unrecorded():
             examples = (*modules, self.examples, [recorder.stand_in(s) for s in slices])
@@ -147,13 +161,14 @@ def _numbers(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> tor
     return made
 
 
-def _check_gradient(tracer: Forking, values: list[Any], is_numbered: bool) -> None:
-    """What torch 2.13 raises an error for when the gradient of its scan is asked for."""
+def _why_no_gradient(values: list[Any], is_numbered: bool) -> str:
+    """What torch 2.13 raises an error for when the gradient of its scan is asked for; "" if nothing."""
     why = "it would become torch's scan, which has no gradient where "
     if is_numbered:
-        tracer.refuse("loop-gradient", why=why + "a round computes with its number otherwise than x[number]")
+        return why + "a round computes with its number otherwise than x[number]"
     if not all(value.is_floating_point() for value in values):
-        tracer.refuse("loop-gradient", why=why + "it carries, or adds to a list, what is no floating-point tensor")
+        return why + "it carries, or adds to a list, what is no floating-point tensor"
+    return ""
 
 
 def _rows(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> list[torch.Tensor]:

@@ -23,6 +23,7 @@ from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
 from dynamo_lite.control_flow.loops.scan import separate
 from dynamo_lite.control_flow.notes import line_of
+from dynamo_lite.control_flow.states import cannot_merge
 
 
 def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
@@ -40,10 +41,10 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     _check_gradient(loop, carried, found)
     body.may_mutate = False
     operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
-    if loop.is_counting or not recorder.grad_enabled:
+    if loop.is_counting or loop.loses or not recorder.grad_enabled or _is_cut_off(carried):
         initial = gradients.without_gradients(tracer, [recorder.guarded(recorder.lift, value) for value in initial])
         operands = gradients.without_gradients(tracer, operands)
-    elif not gradients.may_have(loop.differentiable(carried, found)):
+    else:
         operands = gradients.detached(tracer, operands)
     separate(tracer, initial, operands)
     names = ("while_loop_cond_graph_", "while_loop_body_graph_")
@@ -53,11 +54,11 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
     loop.is_recorded = True
     if not recorder.grad_enabled:
-        line = line_of(loop.frame, loop.at)
-        tracer.note(f"no gradient flows through the loop at line {line}: it is exported under no_grad")
+        gradients.note_none(tracer, line_of(loop.frame, loop.at))
     if loop.is_counting:
         return results[: len(pairs)], []
-    write_back(tracer, carried.inplace, results[len(pairs) :])
+    gradients.lose(tracer, carried.required, results, line_of(loop.frame, loop.at), loop.loses)
+    write_back(tracer, carried.inplace, results[len(pairs) :], carried.required[len(pairs) :])
     values = [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
     for index, pair in enumerate(pairs):
         if pair.grows is not None:
@@ -67,6 +68,12 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []
     note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added))
     return values, added
+
+
+def _is_cut_off(carried: Carried) -> bool:
+    """Whether it carries floating-point tensors through none of which a gradient flows in any call."""
+    has_floats = any(map(gradients.is_differentiable, [*carried.examples, *carried.inplace]))
+    return has_floats and not any(row.may for row in carried.required)
 
 
 def _initial(tracer: Forking, predicate: Any, carried: Carried) -> list[Any]:
@@ -85,7 +92,7 @@ def _check_gradient(loop: Any, carried: Carried, found: Carried) -> None:
         return
     if loop.has_gradient(carried, found):
         why = "it would become torch's while_loop, whose gradient torch 2.13 computes wrongly"
-        loop.tracer.refuse("loop-gradient", why=why)
+        cannot_merge("loop-gradient", why=why)
     gradients.check_loop(loop.tracer, [*(pair.left for pair in carried.merge.pairs), *found.outputs])
 
 

@@ -158,9 +158,16 @@ class SizeCheck:
             holds = eval(guard.code, scope)
         except ArithmeticError:
             holds = False  # a division by zero that the program would perform
+        if not holds and guard.text == WITHOUT_GRADIENTS:
+            why = "a gradient goes through it in eager, and not in the program"
+            raise InputMismatch(f"The program has to be called under torch.no_grad(): {why} ({guard.text}).")
         if not holds:
             given = ", ".join(f"{text} {_shown(eval(code, scope))}" for text, code in guard.reads)
             raise InputMismatch(f"The program was exported for inputs with {guard.text}; {given or 'this is not so'}.")
+
+
+WITHOUT_GRADIENTS = "not torch.is_grad_enabled()"
+"""The guard of a program that is called without gradients only."""
 
 
 def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:

@@ -43,7 +43,11 @@ def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) 
 def _guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
     walk = Walk(run.tracer.reads, {id(lifted.tensor) for lifted in run.recorder.lifted})
     arguments = guard_arguments(walk, inputs, _open_sizes(program))
-    walk.guards.extend(_state(run.tracer.reads.switches))
+    if run.request.without_gradients:  # as it was recorded (dynamo_lite/attempts.py)
+        with torch.no_grad():
+            walk.guards.extend(_state(run.tracer.reads.switches))
+    else:
+        walk.guards.extend(_state(run.tracer.reads.switches))
     reasons = run.settled.reasons() if run.settled is not None else {}
     walk.guards.extend(Guard("python", None, text, reasons.get(text)) for text in _conditions(program))
     _start(walk, mod)

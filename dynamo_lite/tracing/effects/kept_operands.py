@@ -2,6 +2,10 @@
 
 In eager autograd keeps what each operator of the side taken needs, and refuses the backward if that has been changed.
 The operator as a whole keeps all its operands, so a backward that eager has would be refused: it gets a copy.
+
+torch makes the backward of both sides, whichever is taken. One that changes in place what its own backward needs, so
+that eager refuses the backward where it is taken, would take the other side's away: within a side, too, operators get
+copies of what is changed behind them.
 """
 
 from __future__ import annotations
@@ -13,10 +17,19 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.capture.alias_analysis import NOTHING, AliasAnalysis, Roots, storage_of, subgraphs, written_arguments
+from dynamo_lite.capture._torch import OpOverload
+from dynamo_lite.capture.alias_analysis import (
+    NOTHING,
+    AliasAnalysis,
+    Roots,
+    is_view,
+    storage_of,
+    subgraphs,
+    written_arguments,
+)
 from dynamo_lite.capture.graph.lifting import Lifted
 from dynamo_lite.capture.recorder import Recorder
-from dynamo_lite.tracing.effects.requires_grad import nodes_requiring_grad
+from dynamo_lite.tracing.effects.requires_grad import nodes_requiring_grad, reached
 
 _KEEPERS = frozenset(map(id, (torch.ops.higher_order.cond, torch.ops.higher_order.scan)))
 
@@ -52,11 +65,13 @@ def _separate_within(sides: Iterable[fx.GraphModule]) -> None:
     for side in sides:
         part = _Part(side.graph, dict(side.named_children()))  # type: ignore[arg-type]
         keepers = {node for node in side.graph.nodes if id(node.target) in _KEEPERS}
-        if keepers:
+        writes = any(any(True for _ in written_arguments(node)) for node in side.graph.nodes)
+        if writes:
             _separate_in(side.graph, keepers, AliasAnalysis(part), NOTHING)
+            _separate_saved(side.graph, AliasAnalysis(part))
             side.recompile()
-            for node in keepers:
-                _separate_within(subgraphs(node, part.modules))
+        for node in keepers:
+            _separate_within(subgraphs(node, part.modules))
 
 
 def _separate_in(graph: fx.Graph, keepers: set[fx.Node], analysis: AliasAnalysis, later: Roots) -> None:
@@ -72,9 +87,78 @@ def _separate(node: fx.Node, analysis: AliasAnalysis, later: Roots) -> None:
     for operand in node.all_input_nodes:
         value = operand.meta.get("val")
         if isinstance(value, torch.Tensor) and analysis.roots[operand] & later:
-            with node.graph.inserting_before(node):
-                clone = node.graph.call_function(torch.ops.aten.clone.default, (operand,))
-            clone.meta = {name: node.meta[name] for name in ("nn_module_stack", "stack_trace") if name in node.meta}
-            clone.meta |= {name: operand.meta[name] for name in ("val", "tensor_meta") if name in operand.meta}
-            clone.meta["torch_fn"] = (clone.name, "OpOverload.clone")
-            node.replace_input_with(operand, clone)
+            node.replace_input_with(operand, _call(torch.ops.aten.clone.default, (operand,), node))
+
+
+def _call(op: Any, args: tuple[Any, ...], before: fx.Node, kwargs: Mapping[str, Any] | None = None) -> fx.Node:
+    """A call in front of `before` that gives a tensor like its first argument."""
+    with before.graph.inserting_before(before):
+        made = before.graph.call_function(op, args, dict(kwargs or {}))
+    made.meta = {name: before.meta[name] for name in ("nn_module_stack", "stack_trace") if name in before.meta}
+    made.meta |= {name: args[0].meta[name] for name in ("val", "tensor_meta") if name in args[0].meta}
+    made.meta["torch_fn"] = (made.name, f"OpOverload.{op._schema.name.removeprefix('aten::')}")
+    return made
+
+
+# -- what the operators of a side save ---------------------------------------------------------------------------------
+
+
+def _separate_saved(graph: fx.Graph, analysis: AliasAnalysis) -> None:
+    """Give the operators of a side copies of what is changed behind them, or by themselves."""
+    inputs = {node for node in graph.nodes if node.op == "placeholder"}
+    differentiable = reached(graph, True, inputs)
+    later: Roots = NOTHING
+    for node in reversed(list(graph.nodes)):
+        written = set(written_arguments(node))
+        own = NOTHING.union(*(analysis.roots[argument] for argument in written))
+        if node in differentiable and isinstance(node.target, OpOverload) and not is_view(node):
+            _copy_saved(node, written, analysis, later | own)
+            if _saves_result(node) and analysis.roots[node] & later:
+                _copy_result(node, written)
+        later |= own
+
+
+def _copy_saved(node: fx.Node, written: set[fx.Node], analysis: AliasAnalysis, later: Roots) -> None:
+    """Clones for the arguments that an operator may save, which are all but the one that it writes to."""
+    first = 1 if written else 0
+    if analysis.roots[node] & NOTHING.union(*(analysis.roots[n] for n in node.all_input_nodes)) and not written:
+        return  # its result may be an argument
+
+    def copied(argument: fx.Node) -> fx.Node:
+        is_tensor = isinstance(argument.meta.get("val"), torch.Tensor)
+        changes = is_tensor and bool(analysis.roots[argument] & later)
+        return _call(torch.ops.aten.clone.default, (argument,), node) if changes else argument
+
+    args, kwargs = fx.map_arg((node.args[first:], node.kwargs), copied)
+    node.args, node.kwargs = (*node.args[:first], *args), kwargs
+
+
+def _saves_result(node: fx.Node) -> bool:
+    if not isinstance(node.meta.get("val"), torch.Tensor):
+        return False  # of several results none is in the table for its values
+    return str(node.target._schema.name).removeprefix("aten::").rstrip("_") in _SAVE_RESULT  # type: ignore[union-attr]
+
+
+def _copy_result(node: fx.Node, written: set[fx.Node]) -> None:
+    """The result is another tensor than the one that is written to."""
+    if not written:
+        users = [*node.users]
+        copy = _call(torch.ops.aten.clone.default, (node,), node.next)
+        for user in users:
+            user.replace_input_with(node, copy)
+        return
+    name, _, overload = str(node.target).removeprefix("aten.").partition(".")
+    computes = getattr(getattr(torch.ops.aten, name.rstrip("_")), overload)
+    value = _call(computes, node.args, node, node.kwargs)
+    node.target, node.args, node.kwargs = torch.ops.aten.copy_.default, (node.args[0], value), {}
+    node.meta["torch_fn"] = (node.name, "OpOverload.copy_")
+
+
+_SAVE_RESULT = frozenset(
+    {
+        "exp", "exp2", "expm1", "sqrt", "rsqrt", "reciprocal", "sigmoid", "tanh", "tan", "relu", "selu", "celu", "elu",
+        "softmax", "_softmax", "log_softmax", "_log_softmax", "norm", "linalg_vector_norm", "cumprod", "logcumsumexp",
+        "logsumexp", "amax", "amin", "max", "min", "sgn",
+    }
+)  # fmt: skip
+"""Operators of whose result torch's derivative is made (derivatives.yaml of torch 2.13)."""

@@ -13,7 +13,7 @@ detached.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dynamo_lite.capture import Recorder
     from dynamo_lite.program.trees.outputs import FlatOutputs
     from dynamo_lite.tracing.higher_order.autograd import SavedHooks
+    from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 
 _STOPS = frozenset(map(id, (torch.ops.aten.detach.default, torch.ops.aten.detach_copy.default)))
 """By id: the hash of an operator is a call of Python."""
@@ -70,11 +71,14 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
     return None
 
 
-def inputs_cut_off(recorder: Recorder, leaves: list[Any], cut: Container[fx.Node]) -> list[int]:
+def inputs_cut_off(recorder: Recorder, leaves: list[Any], outputs: FlatOutputs, cut: set[fx.Node]) -> list[int]:
     """The numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop: torch
     2.13 computes it wrongly. (With inputs that require grad, a loop is no while_loop, or is refused.) Or through one of
     the nodes `cut`, which are detached or carried by a loop under no_grad."""
     graph, modules = recorder.graph, recorder.modules
+    if cut:  # of what is used behind
+        results = {value for value in outputs.values if isinstance(value, fx.Node)}
+        cut = {node for node in cut if any(user.users or user in results for user in node.users) or node in results}
     ends = [node for node in graph.nodes if _cuts(node, modules, cut)]
     if not ends:
         return []
@@ -99,6 +103,51 @@ def _cuts(node: fx.Node, modules: Mapping[str, fx.GraphModule], cut: Container[f
     for module in subgraphs(node, modules):
         own: dict[str, Any] = dict(module.named_children())
         if any(_cuts(inside, own, cut) for inside in module.graph.nodes):
+            return True
+    return False
+
+
+def lost_behind(
+    recorder: Recorder, outputs: FlatOutputs, assigned: Iterable[torch.Tensor], unlike: UnlikeSides
+) -> list[str]:
+    """Why gradients that eager has in the example are lost, of those that the caller can ask for: the results go into
+    an output, or into what later calls see. assigned: the new values of buffers."""
+    graph, modules, whys = recorder.graph, recorder.modules, dict[str, None]()
+    if any(_holds(node, modules, unlike.unsure) for node in graph.nodes):
+        whys["whether a tensor that is changed in place requires grad depends on the data"] = None
+    ends = {value for value in outputs.values if isinstance(value, fx.Node)}
+    ends |= {node for node in map(recorder.level.nodes.get, assigned) if node is not None}
+    ends |= {node for node in graph.nodes if node.op == "placeholder"}
+    for node, why in _lost_in(graph, modules, unlike.lost):
+        if not reached(graph, recorder.grad_enabled, {node}).isdisjoint(ends):
+            whys[why] = None
+    return [*whys]
+
+
+def _lost_in(
+    graph: fx.Graph, modules: Mapping[str, fx.GraphModule], lost: Mapping[fx.Node, str]
+) -> Iterator[tuple[fx.Node, str]]:
+    """The nodes of a graph that are lost, and the results of its operators that have a lost gradient from within."""
+    for node in graph.nodes:
+        if node in lost:
+            yield node, lost[node]
+        for module in subgraphs(node, modules) if isinstance(node.target, HigherOrderOperator) else ():
+            results: Any = module.graph.output_node().args[0]
+            for inside, why in _lost_in(module.graph, dict(module.named_children()), lost):  # type: ignore[arg-type]
+                found = reached(module.graph, True, {inside})
+                given = {index for index, result in enumerate(results) if result in found}
+                is_cond = node.target is torch.ops.higher_order.cond
+                behind = [user for user in node.users if user.args[1] in given] if is_cond else [node] * bool(given)
+                yield from ((user, why) for user in behind)
+
+
+def _holds(node: fx.Node, modules: Mapping[str, fx.GraphModule], nodes: Container[fx.Node]) -> bool:
+    """Whether a node is one of some, or an operator in whose sub-graphs one is."""
+    if node in nodes:
+        return True
+    for module in subgraphs(node, modules) if isinstance(node.target, HigherOrderOperator) else ():
+        own: dict[str, Any] = dict(module.named_children())
+        if any(_holds(inside, own, nodes) for inside in module.graph.nodes):
             return True
     return False
 
@@ -153,10 +202,15 @@ _sharing: dict[int, tuple[bool, Any]] = {}
 
 
 def _reached(recorder: Recorder, requiring: set[fx.Node]) -> set[fx.Node]:
-    """The nodes that a gradient flows through to one of the placeholders `requiring`, these included."""
-    enabled = recorder.grad_enabled
+    """The nodes of the program that a gradient flows through to one of `requiring`, these included."""
+    return reached(recorder.graph, recorder.grad_enabled, requiring)
+
+
+def reached(graph: fx.Graph, enabled: bool, requiring: set[fx.Node]) -> set[fx.Node]:
+    """The nodes that a gradient flows through to one of `requiring`, which it adds to. enabled: the grad mode that the
+    graph is entered under."""
     memory: dict[fx.Node, fx.Node] = {}  # a view → what it is a view of
-    for node in recorder.graph.nodes:
+    for node in graph.nodes:
         if node.op != "call_function":
             continue
         if node.target is _set_grad_enabled:

@@ -13,6 +13,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_wrapped
 
@@ -33,6 +34,8 @@ def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     recorder = tracer.recorder
     if any(isinstance(t, torch.Tensor) and is_wrapped(t) for t in pytree.tree_leaves((args, kwargs))):
         return NOT_HANDLED  # a functorch transform, which keeps an autograd graph of its own
+    if tracer.own(UnlikeSides).lost:  # loops whose results are detached
+        tracer.refuse("control-flow-gradient")
     if recorder.memory is not Memory.AUTOGRAD:
         tracer.abort(Inexact("torch.autograd.grad needs the autograd graph of every operator", Memory.AUTOGRAD))
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: recorder.guarded(recorder.lift, t), (args, kwargs))

@@ -19,13 +19,18 @@ class UnlikeSides(FeatureState):
     """differ: whether a result requires grad on one side of a branch only. asked: the questions that results answer
     otherwise. parameters: results that are parameters in eager, by id. cut: what no gradient
     of another call may go to: results that are detached, since in the example they require grad on no side, and what
-    loops under no_grad carry."""
+    loops under no_grad carry. lost: results whose
+    gradient eager has in the example and the program has not, and why. unsure: writes to what later calls see, which
+    requires grad on one side only."""
 
     def __init__(self, tracer: TracerView) -> None:
         self.differ = False
         self.asked: set[str] = set()
         self.parameters: dict[int, torch.Tensor] = {}
         self.cut: set[fx.Node] = set()
+        self.lost: dict[fx.Node, str] = {}
+        self.unsure: set[fx.Node] = set()
+        self.needs_no_grad: tuple[str, ...] = ()  # why the program is called without gradients only
 
 
 def check(tracer: TracerView, question: str) -> None:

@@ -19,6 +19,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     loops,
     models,
     objects,
+    rebound,
     sizes,
     told_apart,
     waiting_generators,

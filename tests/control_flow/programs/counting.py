@@ -228,7 +228,7 @@ class last_item_changed_in_place(nn.Module):
         return torch.stack(outs)
 
 
-@program(*_SCALES, refused="loop-gradient")
+@program(*_SCALES, no_grad=True)
 class two_counters_that_begin_alike(nn.Module):
     """Which of them the run that counted rounds gave which number is not told apart."""
 

@@ -258,7 +258,7 @@ class viterbi_scores(nn.Module):
         return score
 
 
-@program(*LENGTHS, kw=TIME, refused="loop-gradient")
+@program(*LENGTHS, kw=TIME, no_grad=True)
 class viterbi_with_back_pointers(nn.Module):
     """torch's scan has no gradient beside a stacked output of integers."""
 

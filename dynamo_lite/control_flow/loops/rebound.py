@@ -1,0 +1,67 @@
+"""Lists and dicts that each round makes anew: `c = [c[0] * 0.5, c[0]]`.
+
+The loop carries their items, as those of a tuple, and each round begins with a container of its own. Nothing can tell
+it from the one that the round before has made, if one variable or one other container alone holds that; and from the
+one before the loop, if the program has made it and nothing else holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.reachable import parts_of, references_before
+from dynamo_lite.control_flow.states import FrameState, Side, cannot_merge
+
+
+class Rebound:
+    """Which containers of one round are such. made: those that the round began with, and copies of them from then.
+    live: the variables in use in rounds and behind the loop."""
+
+    def __init__(
+        self, tracer: Forking, frame: Any, base: FrameState, side: Side, live: int, made: Sequence[tuple[Any, Any]]
+    ) -> None:
+        self._tracer, self._frame, self._base, self._side, self._live = tracer, frame, base, side, live
+        self._made = {id(container) for container, _ in made}
+        if not all(_is_as_before(container, copy) for container, copy in made):
+            cannot_merge("branch-unsupported", why="a round changes a list or dict that the round before has made")
+
+    def holds(self, left: Any, right: Any) -> bool:
+        """Whether `right`, which is there behind the round, can be in the place of `left` in the next."""
+        side, tracer = self._side, self._tracer
+        if id(right) not in side.young or self._behind(right) != 1:
+            return False
+        if id(left) in self._made:
+            return True
+        if tracer.writes.is_old(left) or (id(left), "items") in side.heap:
+            return False
+        roots = [*self._in_use(self._base.locals), *self._base.stack]
+        return references_before(tracer, left, self._frame, roots) == 1
+
+    def _behind(self, container: Any) -> int:
+        """How often a container that the round has made is held behind it: older objects hold it where the round has
+        written it."""
+        assert self._side.state is not None
+        young, state = self._side.young, self._side.state
+        roots = [*self._in_use(state.locals), *state.stack]
+        for _, contents in self._side.heap.values():
+            if not isinstance(contents, bytes):
+                roots += contents.values() if isinstance(contents, dict) else contents
+        count, todo, seen = 0, [roots], set[int]()
+        while todo:
+            for part in todo.pop():
+                count += part is container
+                if id(part) in young and id(part) not in seen:
+                    seen.add(id(part))
+                    todo.append(parts_of(part))
+        return count
+
+    def _in_use(self, variables: Iterable[Any]) -> list[Any]:
+        return [value for index, value in enumerate(variables) if self._live >> index & 1]
+
+
+def _is_as_before(container: Any, copy: Any) -> bool:
+    if isinstance(container, dict):
+        return [*container] == [*copy] and all(value is copy[key] for key, value in container.items())
+    return len(container) == len(copy) and all(one is other for one, other in zip(container, copy))
