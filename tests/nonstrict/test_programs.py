@@ -221,7 +221,7 @@ CALLED = {
     "python random": (lambda self, x: x + random.uniform(0, 1), "random.Random.uniform()"),
     "address": (lambda self, x: x + id(self) % 7, "id() gives another answer"),
     "seed": (lambda self, x: (torch.manual_seed(1), x)[1] * 2, "manual_seed()"),
-    "file": (lambda self, x: x + len(open(__file__).read()), "reaches outside of the process"),  # noqa: SIM115
+    "folder": (lambda self, x: x + len(os.listdir(os.path.dirname(__file__))), "reaches outside of the process"),
 }
 
 

@@ -238,7 +238,7 @@ def environ_write():
     return (f, (t(3),))
 
 
-@refused('outside-world')
+@equal
 def file_read():
     p = pathlib.Path(tempfile.gettempdir()) / 'h11.txt'
     p.write_text('3')
@@ -248,7 +248,7 @@ def file_read():
     return (f, (t(3),))
 
 
-@refused('outside-world')
+@equal
 def file_exists():
     def f(x):
         return x * os.path.exists('/tmp')

@@ -175,7 +175,7 @@ def module_added_lazily():
     return T(), (t(3),)
 
 
-@refused("made-leaf")
+@refused("python-state")
 def module_added_with_params():
     class T(nn.Module):
         def __init__(s):
@@ -190,7 +190,7 @@ def module_added_with_params():
     return T(), (t(3),)
 
 
-@refused("made-leaf")
+@refused("new-state-tensor")
 def module_added_random():
     class T(nn.Module):
         def __init__(s):
