@@ -198,8 +198,13 @@ def parts_of(value: Any) -> list[Any]:
 
 
 def _in_frame(frame: Any) -> list[Any]:
-    """What a frame can still use."""
+    """What a frame can still use. A generator in a variable runs its end when the variable goes."""
     live = flow_of(frame.info).live(frame.pc) if frame.pc < len(frame.info.ops) else 0
     cells = frame.cell_names()
     names = frame.info.names
-    return [v for i, v in enumerate(frame.locals) if live >> i & 1 or names[i] in cells] + list(frame.stack)
+    used = [
+        value
+        for index, value in enumerate(frame.locals)
+        if live >> index & 1 or names[index] in cells or type(value) is types.GeneratorType
+    ]
+    return used + list(frame.stack)

@@ -604,6 +604,22 @@ def never_started(x, log, steps):
     return x * 1 + len(log)
 
 
+@case
+def log_of_a_varying_length(x, log, steps):
+    """The generator, in a variable that is not used any more, holds a list that one side adds to."""
+
+    def run(x, log):
+        r = x * 0
+        h = steps(x, log)
+        next(h)
+        if x.sum() < 0:
+            log.append(5)
+        return r + sum(log)
+
+    y = run(x, log)
+    return y + x + sum(log) + len(log)
+
+
 class Program(nn.Module):
     def __init__(self, function: Callable[..., Any], steps: Callable[..., Any]) -> None:
         super().__init__()

@@ -13,6 +13,7 @@ from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.reachable import holders_of
 from dynamo_lite.control_flow.states import FrameState
 from dynamo_lite.interpreter.frames.frame import Frame
+from dynamo_lite.interpreter.frames.generators import frame_of
 from dynamo_lite.tracing.heap import snapshots
 
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
@@ -51,8 +52,9 @@ def _puts(tracer: Forking, owner: list[Any], by: Any) -> list[Put] | None:
 
 def _put_in(tracer: Forking, holder: Any, owner: list[Any], by: Any) -> Put | None:
     """What gives one holder the other list; None if that is not known."""
-    if isinstance(holder, Frame):
-        return partial(_put_in_frame, tracer, holder, owner, by)
+    frame = holder if isinstance(holder, Frame) else frame_of(holder)
+    if frame is not None:
+        return partial(_put_in_frame, tracer, frame, owner, by)
     kind = type(holder)
     part: str
     whole: snapshots.Snapshot | None
