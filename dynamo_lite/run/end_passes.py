@@ -37,6 +37,7 @@ from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
+from dynamo_lite.tracing.higher_order import backward
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
@@ -289,6 +290,11 @@ def _gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
         run.tracer.own(InputGuards).add(f"not (torch.is_grad_enabled() and {path}.requires_grad)")
 
 
+def _saved_tensors(run: FinishedRun, call: CallRecord) -> None:
+    """The backward of a Function raises where eager's does."""
+    backward.check_saved(run.tracer)
+
+
 def _kept_operands(run: FinishedRun, call: CallRecord) -> None:
     """The backward of a captured branch finds its operands as they were."""
     kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
@@ -340,5 +346,6 @@ RECORDED: tuple[Pass, ...] = (
     _writes,
     _gradients,
     _gradients_cut_off,
+    _saved_tensors,
     _kept_operands,
 )
