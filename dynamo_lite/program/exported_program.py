@@ -26,6 +26,7 @@ from dynamo_lite.program.decomposition.reshaped_inputs import reshaped
 from dynamo_lite.program.decomposition.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
+from dynamo_lite.program.modules.lost_gradients import LostGradients, of_decomposed, refuse_lost
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
 from dynamo_lite.program.trees.container_state import StateRead
@@ -52,6 +53,7 @@ class Program(ExportedProgram):
     `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
     `state_reads` what it has read of containers beside their leaves. `apart`: no container may be at two places of a
     call, but those of these pairs; None if it does not matter.
+    `lost_gradients`: results whose gradient is not eager's.
     `is_traced_again`: torch is about to trace `module()` again, and is to find its own operators there.
     """
 
@@ -62,6 +64,7 @@ class Program(ExportedProgram):
 
     asked: Questions | None = None
     is_traced_again: bool = False
+    lost_gradients: LostGradients | None = None
 
     def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
         """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
@@ -82,6 +85,7 @@ class Program(ExportedProgram):
             run_taken_sides(module)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         restore_after_errors(module)
+        refuse_lost(module, self)
         made_one(module, self, check, {"check_guards": check_guards, "check_dtypes": check_dtypes}, _guards_of)
         return module
 
@@ -148,7 +152,7 @@ class Program(ExportedProgram):
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
         program.key_orders, program.state_reads, program.apart = self.key_orders, self.state_reads, self.apart
-        program.asked = self.asked
+        program.asked, program.lost_gradients = self.asked, of_decomposed(self)
         return program
 
     @property

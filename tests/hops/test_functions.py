@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import dynamo_lite
+from dynamo_lite.errors import LostGradient
 from tests.hops.function_programs import DYNAMIC, LOG, PROGRAMS, REFUSED, Base, Effect, Exp, Round, Step
 
 Run = tuple[list[Any], list[Any], list[Any]]
@@ -136,3 +137,39 @@ def test_no_backward_where_no_gradient_is_possible(forward: Any) -> None:
     names = {str(node.target) for node in program.graph.nodes if node.op == "call_function"}
     assert "aten.round.default" in program.graph_module.print_readable(print_output=False)
     assert "autograd_function_apply" not in names
+
+
+def _two_results(self: Base, x: Tensor) -> Any:
+    return Round.apply(self.lin(x)), 5, self.lin(x)
+
+
+def _under_no_grad(model: nn.Module) -> Any:
+    with torch.no_grad():
+        return dynamo_lite.export(model, (torch.randn(2, 3),))
+
+
+def _loaded(program: Any) -> Any:
+    file = io.BytesIO()
+    dynamo_lite.save(program, file)
+    file.seek(0)
+    return dynamo_lite.load(file)
+
+
+@pytest.mark.parametrize(("make", "why"), [
+    (_under_no_grad, "exported under torch.no_grad"),
+    (lambda model: _loaded(_under_no_grad(model)), "exported under torch.no_grad"),
+    (lambda model: dynamo_lite.export(model, (torch.randn(2, 3),)).run_decompositions(), "run_decompositions"),
+    (lambda model: _under_no_grad(model).run_decompositions(), "exported under torch.no_grad"),
+])  # fmt: skip
+def test_a_program_without_the_backward_refuses_that_gradient(make: Any, why: str) -> None:
+    """It is called with gradients, computes what eager computes, and raises for that gradient alone."""
+    model = type("M", (Base,), {"forward": _two_results})()
+    program = make(model)
+    assert "autograd_function_apply" not in program.graph_module.print_readable(print_output=False)
+    for module in (program.module(), copy.deepcopy(program.module())):
+        x = torch.randn(2, 3)
+        results = module(x)
+        torch.testing.assert_close(results, model(x))
+        results[2].sum().backward(retain_graph=True)
+        with pytest.raises(LostGradient, match=why):
+            results[0].sum().backward()

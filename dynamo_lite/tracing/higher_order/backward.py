@@ -62,13 +62,15 @@ class Uncarried(InternalError):
 
 class Backwards(FeatureState):
     """`uncarried`: why the backward of a Function (by its key) is none of the program's; `at_work`: those that are
-    being traced; `saved`: tensors given to `save_for_backward`, with their version then, the Function and its backward.
+    being traced; `saved`: tensors given to `save_for_backward`, with their version then, the Function and its backward;
+    `left_out`: results, in a program that is exported without gradients, with the Function's name.
     """
 
     def __init__(self, tracer: TracerView) -> None:
         self.uncarried: dict[str, str] = {}
         self.at_work: list[str] = []
         self.saved: list[tuple[torch.Tensor, int, str, fx.GraphModule]] = []
+        self.left_out: dict[fx.Node, str] = {}
 
 
 def tie(tracer: TracerView, call: Applied) -> Any:
@@ -108,6 +110,14 @@ def tie(tracer: TracerView, call: Applied) -> Any:
         return made[0]
     results = dict(zip(through, made))
     return tuple(results.get(i, part) for i, part in enumerate(parts))
+
+
+def left_out(tracer: TracerView, name: str, result: Any) -> None:
+    """A Function has been called in a program that is exported without gradients, and may be called with them."""
+    recorder = tracer.recorder
+    for part in result if type(result) is tuple else (result,):
+        if is_tensor(part) and not recorder.levels:
+            tracer.own(Backwards).left_out[recorder.node_of(part)] = name
 
 
 def check_saved(tracer: TracerView) -> None:

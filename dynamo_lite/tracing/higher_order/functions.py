@@ -54,7 +54,10 @@ def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
     if recorder.has_dual_level and cls.setup_context is Function.setup_context:
         tracer.refuse("higher-order-operator", function=f"{name}.apply on dual numbers, without a setup_context,")
     if not torch.is_grad_enabled() or cls is BackwardHookFunction:
-        return _as_operators(tracer, fn, args, kwargs)
+        result = _as_operators(tracer, fn, args, kwargs)
+        if not recorder.grad_enabled and any(is_tensor(v) and _may_require_grad(tracer, v) for v in given):
+            backward.left_out(tracer, name, result)
+        return result
     if functorch.active() and not recorder.has_dual_level:
         with _answered_below(tracer, fn):
             return _as_operators(tracer, fn, args, kwargs)
