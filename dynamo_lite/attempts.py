@@ -284,7 +284,7 @@ def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) ->
     calls = () if signatures is None else signatures.calls
     lost = _lost_gradients(run)
     try:
-        program = build_program(
+        program: Any = build_program(
             run.recorder,
             root,
             inputs,
@@ -295,7 +295,7 @@ def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) ->
             calls=calls,
         )
         program.lost_gradients = lost
-        return program
+        return program  # type: ignore[no-any-return]
     except CaptureError as error:
         raise run.tracer.refused(error) from error
 

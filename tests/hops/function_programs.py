@@ -156,6 +156,35 @@ class Apart(Function):
         return sum(found[1:], found[0])
 
 
+class Same(Function):
+    """Autograd knows the tensor by its last place."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        y = x * 2
+        return y, y, x.round()
+
+    @staticmethod
+    def backward(ctx: Any, a: Tensor, b: Tensor, c: Tensor) -> Any:
+        return a + b * 5 + c * 7
+
+
+class Quantised(Function):
+    """As fake quantisation with a learned scale is written."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor, low: int, high: int) -> Tensor:
+        q = torch.round(x / scale)
+        ctx.save_for_backward((q >= low) & (q <= high), x, scale, q)
+        ctx.range = low, high
+        return q.clamp(low, high) * scale
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        mask, x, scale, q = ctx.saved_tensors
+        return g * mask, ((q.clamp(*ctx.range) - x / scale) * g).sum().reshape(scale.shape), None, None
+
+
 class Again(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -331,6 +360,11 @@ PROGRAMS: dict[str, Any] = {
     "nested": lambda self, x: Nested.apply(self.lin(x)),
     "not_materialized": lambda self, x: Apart.apply(self.lin(x)),
     "one_not_materialized": lambda self, x: Apart.apply(self.lin(x))[1],
+    "one_tensor_twice": lambda self, x: Same.apply(self.lin(x)),
+    "quantised": lambda self, x: nn.functional.linear(
+        Quantised.apply(x, self.w.abs().max() / 127, -128, 127),
+        Quantised.apply(self.lin.weight, self.lin.weight.abs().max() / 7, -8, 7),
+    ),
     "grad_in_the_backward": lambda self, x: Again.apply(self.lin(x)),
     "several_weights": lambda self, x: Weights.apply(self.lin(x), self.w, self.lin.bias),
     "custom_fwd": lambda self, x: Cast.apply(self.lin(x)),

@@ -30,6 +30,7 @@ def look_up_as_eager(module: fx.GraphModule) -> None:
         score: Any = module.get_submodule(name)
         for node in _found(score):
             table, indices = node.args
+            assert isinstance(indices, (list, tuple))
             node.target, node.args = operator.getitem, (table, tuple(indices))
         score.recompile()
 

@@ -79,7 +79,8 @@ def tie(tracer: TracerView, call: Applied) -> Any:
     parts = call.parts
     stand_in = {i: recorder.guarded(recorder.lift, part) for i, part in enumerate(parts) if is_tensor(part)}
     without = {id(recorder.lift(tensor)) for tensor in call.ctx.non_differentiable if is_tensor(tensor)}
-    through = [i for i, fake in stand_in.items() if _is_differentiable(fake) and id(fake) not in without]
+    last = {id(fake): i for i, fake in stand_in.items()}  # autograd knows a tensor that is returned twice by that
+    through = [i for i in last.values() if _is_differentiable(stand_in[i]) and id(stand_in[i]) not in without]
     if not through:
         return call.result
     given = [recorder.lift(value) for value, needed in zip(call.given, call.needed) if needed]
@@ -109,7 +110,7 @@ def tie(tracer: TracerView, call: Applied) -> Any:
     if type(call.result) is not tuple:
         return made[0]
     results = dict(zip(through, made))
-    return tuple(results.get(i, part) for i, part in enumerate(parts))
+    return tuple(results.get(last[id(stand_in[i])] if i in stand_in else i, part) for i, part in enumerate(parts))
 
 
 def left_out(tracer: TracerView, name: str, result: Any) -> None:
@@ -132,7 +133,8 @@ def check_saved(tracer: TracerView) -> None:
 
 
 def _version(tensor: torch.Tensor) -> int:
-    return int(_VERSION.__get__(tensor))
+    counter: Any = _VERSION
+    return int(counter.__get__(tensor))
 
 
 def _is_differentiable(tensor: torch.Tensor) -> bool:
