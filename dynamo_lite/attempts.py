@@ -295,7 +295,7 @@ def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) ->
             calls=calls,
         )
         program.lost_gradients = lost
-        return program  # type: ignore[no-any-return]
+        return program
     except CaptureError as error:
         raise run.tracer.refused(error) from error
 
