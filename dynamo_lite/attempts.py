@@ -27,6 +27,7 @@ from dynamo_lite.errors import (
 )
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs, build_program
+from dynamo_lite.program.modules.lost_gradients import LostGradients, flows_from
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from dynamo_lite.program.shapes.dynamic_shapes import SpecifiedCall
 from dynamo_lite.run import Run, RunRequest, traced
@@ -38,6 +39,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.calls.marked_branches import Marked
+from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
@@ -311,8 +313,9 @@ def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) ->
     updates, guards = run.effects.buffer_updates, [*run.tracer.own(InputGuards).texts, *run.layout_guards(settled)]
     signatures = run.tracer.modules.signatures
     calls = () if signatures is None else signatures.calls
+    lost = _lost_gradients(run)
     try:
-        return build_program(
+        program: Any = build_program(
             run.recorder,
             root,
             inputs,
@@ -322,5 +325,19 @@ def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) ->
             guards=guards,
             calls=calls,
         )
+        program.lost_gradients = lost
+        return program
     except CaptureError as error:
         raise run.tracer.refused(error) from error
+
+
+def _lost_gradients(run: Run) -> LostGradients | None:
+    """The results of a program exported without gradients that come from an autograd.Function."""
+    functions = run.tracer.own(Backwards).left_out
+    if not functions:
+        return None
+    rows = zip(run.outputs.leaves, run.outputs.values)
+    results = flows_from(functions, [value for leaf, value in rows if isinstance(leaf, torch.Tensor)])
+    names = ", ".join(dict.fromkeys(functions.values()))
+    why = f"the program was exported under torch.no_grad(), and without the backward of the autograd.Function {names}"
+    return LostGradients(results, f"{why}: export it with gradients enabled to train it")

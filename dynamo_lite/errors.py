@@ -202,6 +202,12 @@ class UnsupportedConversion(DynamoLiteError, RuntimeError):
     id = "program-conversion"
 
 
+class LostGradient(DynamoLiteError, RuntimeError):
+    """A gradient is asked of a program that has the forward of an autograd.Function, and not its backward."""
+
+    id = "lost-gradient"
+
+
 class UnsupportedMode(DynamoLiteError, NotImplementedError):
     """`program.module().train()` of a program that was exported in the other mode."""
 

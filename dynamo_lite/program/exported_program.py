@@ -26,6 +26,7 @@ from dynamo_lite.program.decomposition.reshaped_inputs import reshaped
 from dynamo_lite.program.decomposition.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
+from dynamo_lite.program.modules.lost_gradients import LostGradients, of_decomposed, refuse_lost
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
 from dynamo_lite.program.trees.container_state import StateRead
@@ -53,6 +54,7 @@ class Program(ExportedProgram):
     `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
     `state_reads` what it has read of containers beside their leaves. `apart`: no container may be at two places of a
     call, but those of these pairs; None if it does not matter.
+    `lost_gradients`: results whose gradient is not eager's.
     `is_traced_again`: torch is about to trace `module()` again, and is to find its own operators there.
     """
 
@@ -63,6 +65,7 @@ class Program(ExportedProgram):
 
     asked: Questions | None = None
     is_traced_again: bool = False
+    lost_gradients: LostGradients | None = None
 
     @never_compiled
     def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
@@ -70,6 +73,7 @@ class Program(ExportedProgram):
         module of torch's is, whatever the graph says; then what it computes is not checked against anything."""
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
+        from dynamo_lite.program.modules.score_functions import look_up_as_eager
         from dynamo_lite.program.modules.size_branches import run_taken_sides
 
         for why in self.why_no_module():
@@ -82,8 +86,10 @@ class Program(ExportedProgram):
         module = ExportedProgram.module(traceable(program), check_guards=guarded)
         if not self.is_traced_again:
             run_taken_sides(module)
+            look_up_as_eager(module)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         restore_after_errors(module)
+        refuse_lost(module, self)
         made_one(module, self, check, {"check_guards": check_guards, "check_dtypes": check_dtypes}, _guards_of)
         return module
 
@@ -150,7 +156,7 @@ class Program(ExportedProgram):
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
         program.key_orders, program.state_reads, program.apart = self.key_orders, self.state_reads, self.apart
-        program.asked = self.asked
+        program.asked, program.lost_gradients = self.asked, of_decomposed(self)
         return program
 
     @property

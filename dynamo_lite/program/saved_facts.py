@@ -7,6 +7,7 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
+from dynamo_lite.program.modules import lost_gradients
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.trees import twins
 from dynamo_lite.program.trees.container_context import decode, encode
@@ -25,6 +26,8 @@ def facts_of(program: ExportedProgram) -> dict[str, Any]:
         facts["key_orders"] = encode(orders)
     if (apart := getattr(program, "apart", None)) is not None:
         facts["apart"] = twins.to_json(apart)
+    if (lost := getattr(program, "lost_gradients", None)) is not None:
+        facts["lost_gradients"] = lost_gradients.to_json(lost)
     if state:
         facts["state_reads"] = [read.to_json() for read in state]
     return facts
@@ -35,6 +38,8 @@ def give_facts(program: Any, facts: dict[str, Any]) -> None:
     program.asked = Questions.from_json(facts["asked"]) if "asked" in facts else None
     program.key_orders = decode(facts["key_orders"]) if "key_orders" in facts else ()
     program.apart = twins.from_json(facts["apart"]) if "apart" in facts else None
+    lost = facts.get("lost_gradients")
+    program.lost_gradients = None if lost is None else lost_gradients.from_json(lost)
     program.state_reads = tuple(map(StateRead.from_json, facts.get("state_reads", ())))
 
 

@@ -37,7 +37,9 @@ from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
-from dynamo_lite.tracing.higher_order.autograd import Functions, SavedRegions
+from dynamo_lite.tracing.higher_order import backward
+from dynamo_lite.tracing.higher_order.autograd import SavedRegions
+from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UniqueText, UnreadText
 from dynamo_lite.tracing.strings.listeners import Listeners
@@ -301,7 +303,7 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
         _lose_gradient(run, refusal, f"no gradient flows through the constant {constant.fqn}")
     lost = requires_grad.lost(recorder, run.inputs.leaves, run.outputs)
-    if lost and not tracer.own(Functions).are_used:
+    if lost and not tracer.own(Backwards).are_operators:
         left = made_leaves.carry(recorder, run.outputs, lost)
         if left != lost:
             tracer.note("outputs require grad by a leaf that forward makes; in the program, by a parameter of its own")
@@ -334,6 +336,11 @@ def _gradients_lost(run: FinishedRun, unlike: UnlikeSides) -> None:
     for why in unlike.needs_no_grad:
         run.tracer.note(f"the program is called under torch.no_grad() only: {why}")
         run.tracer.own(InputGuards).add(WITHOUT_GRADIENTS)
+
+
+def _saved_tensors(run: FinishedRun, call: CallRecord) -> None:
+    """The backward of a Function raises where eager's does."""
+    backward.check_saved(run.tracer)
 
 
 def _kept_operands(run: FinishedRun, call: CallRecord) -> None:
@@ -396,5 +403,6 @@ RECORDED: tuple[Pass, ...] = (
     _writes,
     _gradients,
     _gradients_cut_off,
+    _saved_tensors,
     _kept_operands,
 )

@@ -65,7 +65,8 @@ class _Finder:
             return self._called_directly.spec()
         if tracer.broken is None:
             tracer.broken = TorchImported(name)
-        if not self._lets_pass and _asked_by_python(sys._getframe(1)):
+        frame = sys._getframe(1)
+        if not (self._lets_pass and _is_within_another(frame)) and _asked_by_python(frame):
             tracer.abort(tracer.broken)
         self._lets_pass = True  # what it imports itself as well
         tensor_repr.let_go()
@@ -92,6 +93,17 @@ def _keeps_away(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_code is torch_dynamo.KEEPS_AWAY
 
 
+def _is_within_another(frame: FrameType | None) -> bool:
+    """Whether an import that `frame` is part of is asked for by a module that the run is importing."""
+    while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
+        frame = frame.f_back
+    while frame is not None and frame.f_globals.get("__name__") != _RUN:
+        if frame.f_globals.get("__name__") in _MACHINERY:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _asked_by_python(frame: FrameType | None) -> bool:
     """Whether an import that `frame` is part of is one that Python code asks for: by a statement, by `import_module` or
     by a call of the program's that the interpreter makes."""
@@ -103,6 +115,8 @@ def _asked_by_python(frame: FrameType | None) -> bool:
     return code in _CALLS or dis.opname[code.co_code[frame.f_lasti]] in ("IMPORT_NAME", "IMPORT_FROM")
 
 
+_RUN = "dynamo_lite.run.run"
+"""Imports around the run are the caller's."""
 _MACHINERY = frozenset({"importlib._bootstrap", "importlib._bootstrap_external"})
 _CALLS = frozenset({importlib.import_module.__code__, run_native.__code__})
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
@@ -42,6 +42,7 @@ class RunRequest:
         known: what an earlier trace found out about the sizes, if this one leaves numbers for those that it keeps
             (tracing/later_calls/persisted_sizes.py).
         interpreted: code that is interpreted although CPython might evaluate it (tracing/policy/native_modules.py).
+        uncarried: why the backward of a Function is not part of the program (tracing/higher_order/backward.py).
         put_back: parts of registered containers in which the run gets the user's own value, which the registered
             functions lose (run/lost_state.py).
         started: is called with each run before it begins.
@@ -62,6 +63,7 @@ class RunRequest:
     earlier: Fingerprint | None = None
     known: Sequence[Fact] | None = None
     interpreted: frozenset[CodeType] = frozenset()
+    uncarried: Mapping[str, str] = field(default_factory=dict)
     put_back: tuple[MissingPart, ...] = ()
     started: Callable[[Any], None] = _nothing
     equal: Sequence[Fact] = ()

@@ -40,6 +40,7 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
 )
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.higher_order import dual_numbers
+from dynamo_lite.tracing.higher_order.backward import Backwards, Uncarried
 from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
@@ -76,6 +77,8 @@ class Run:
         self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
         if request.interpreted:
             self.tracer.interpret(request.interpreted)
+        if request.uncarried:
+            self.tracer.own(Backwards).uncarried = dict(request.uncarried)
         self.recorder.context = context = TraceContext(self.tracer)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
@@ -252,7 +255,7 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
                 with logs.phase("the run in the interpreter"):
                     _trace(run)
                 break
-            except (TorchImported, Inexact, HiddenFrames, DataDependent) as error:
+            except (TorchImported, Inexact, HiddenFrames, Uncarried, DataDependent) as error:
                 changed = _changed(request, error, run.recorder.memory)
                 if changed is None:
                     raise
@@ -274,7 +277,7 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
 
 
 def _changed(
-    request: RunRequest, error: TorchImported | Inexact | HiddenFrames | DataDependent, memory: Memory
+    request: RunRequest, error: TorchImported | Inexact | HiddenFrames | Uncarried | DataDependent, memory: Memory
 ) -> RunRequest | None:
     """The request of another run, which may do without `error`; None if there is none. memory: what this one used."""
     if isinstance(error, TorchImported):
@@ -286,6 +289,8 @@ def _changed(
         return replace(request, memory=enough[0]) if enough else None
     if isinstance(error, HiddenFrames):
         return replace(request, interpreted=request.interpreted | error.interpreted)
+    if isinstance(error, Uncarried):
+        return replace(request, uncarried=error.why)
     more = error.native_code - request.interpreted
     return replace(request, interpreted=request.interpreted | more) if more and request.tracer.sees_python else None
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._functorch.autograd_function import autograd_function_apply as autograd_function_apply
+from torch._higher_order_ops.wrap import wrap_with_set_grad_enabled as wrap_with_set_grad_enabled
+from torch.nn.modules._functions import BackwardHookFunction as BackwardHookFunction
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol, Variant, current
 
@@ -16,6 +19,9 @@ DISABLES = "every export and trace"
 
 SYMBOLS = (
     Symbol("torch.autograd:Function.apply", "a call of a Function is answered by a rule: the operators of its forward"),
+    Symbol("torch._functorch.autograd_function:autograd_function_apply", "the backward of a Function in a program"),
+    Symbol("torch.nn.modules._functions:BackwardHookFunction", "the Function around a module with backward hooks"),
+    Symbol("torch._higher_order_ops.wrap:wrap_with_set_grad_enabled", "several values as one, in its sub-graphs"),
 )
 
 
@@ -34,4 +40,10 @@ function_apply: Any = current(Variant(_python_function, until=(2, 14)), Variant(
 
 APPLY_IS_PYTHON: bool = current(Variant(True, until=(2, 14)), Variant(False, since=(2, 14)))
 
-__all__ = ["APPLY_IS_PYTHON", "function_apply"]
+__all__ = [
+    "APPLY_IS_PYTHON",
+    "BackwardHookFunction",
+    "autograd_function_apply",
+    "function_apply",
+    "wrap_with_set_grad_enabled",
+]

@@ -112,7 +112,7 @@ def test_apply_of_an_autograd_function(strict: bool) -> None:
     """A method written in C from torch 2.14 on."""
     x = torch.randn(3, requires_grad=True)
     program = dynamo_lite.export(lambda x: Square.apply(x), (x,), strict=strict)
-    assert any("mul" in str(node.target) for node in program.graph.nodes)
+    assert "aten.mul" in program.graph_module.print_readable(print_output=False)
     given = x.detach().clone().requires_grad_()
     program.module()(given).sum().backward()
     torch.testing.assert_close(given.grad, 2 * given.detach())

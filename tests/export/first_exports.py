@@ -9,6 +9,7 @@ one left TorchDynamo imported.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import importlib
 import json
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 from torch import nn
 from torch._subclasses import FakeTensorMode
+from torch.nn.attention.flex_attention import flex_attention
 from torch.utils.checkpoint import checkpoint
 
 from dynamo_lite import export, trace
@@ -379,6 +381,22 @@ def imported_in_c() -> None:
     assert DTENSOR in sys.modules
 
 
+def imported_after_one_in_c() -> None:
+    """flex_attention makes C++ import torch.distributed.tensor, and then asks for TorchDynamo: what is imported in a
+    run is not undone with it."""
+
+    class Attention(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            result: torch.Tensor = flex_attention(x, x, x, score_mod=lambda score, b, h, i, j: score + i)
+            return result
+
+    x = torch.randn(1, 2, 4, 4)
+    program = export(Attention(), (x,))
+    kinds: Any = vars(dataclasses)["_DataclassParams"]
+    assert all(hasattr(value, "repr") for value in gc.get_objects() if type(value) is kinds)
+    torch.testing.assert_close(program.module()(x), Attention()(x))
+
+
 def _has_nothing_of_the_run(imports: Callable[[], Any]) -> None:
     """What a run imports does not see what the run has put in place, nor hold it."""
 
@@ -400,7 +418,10 @@ def _has_nothing_of_the_run(imports: Callable[[], Any]) -> None:
     assert not [value for value in gc.get_objects() if type(value) is Recorder]
 
 
-CHECKS = (works_afterwards, imported_by_a_statement, imported_by_a_look, does_without_dtensor, imported_in_c)
+CHECKS = (
+    *(works_afterwards, imported_by_a_statement, imported_by_a_look),
+    *(does_without_dtensor, imported_in_c, imported_after_one_in_c),
+)
 
 
 def error_of(check: Callable[[], None]) -> str:

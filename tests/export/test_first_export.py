@@ -53,7 +53,7 @@ def test_only_what_needs_torchdynamo_imports_it(answers: dict[str, Any]) -> None
 
 CHECKS = (
     *("works_afterwards", "imported_by_a_statement", "imported_by_a_look"),
-    *("does_without_dtensor", "imported_in_c"),
+    *("does_without_dtensor", "imported_in_c", "imported_after_one_in_c"),
 )
 
 

@@ -150,7 +150,7 @@ DIFFERENTIATED = frozenset(
     {
         *("vmap", "vmap_nested", "vmap_mutates", "grad", "grad_value", "grad_twice", "grad_no_grad", "vjp", "jvp"),
         *("jacrev", "jacfwd", "hessian", "functional_call", "autograd_parameter", "autograd_penalty", "function"),
-        "function_no_grad",
+        *("function_no_grad", "custom_vmap", "custom_grad"),
     }
 )
 

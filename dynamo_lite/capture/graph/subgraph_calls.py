@@ -158,6 +158,11 @@ def _lower(recorder: OperatorRecording, op: HigherOrderOperator, leaf: Any) -> A
     return recorder.lower(leaf)
 
 
+def attribute(recorder: OperatorRecording, module: fx.GraphModule) -> fx.Node:
+    """The node that reads a sub-graph of this level."""
+    return _attribute(recorder, next(name for name, own in recorder.level.modules.items() if own is module))
+
+
 def _attribute(recorder: OperatorRecording, name: str) -> fx.Node:
     recorder.mark_grad_mode()  # the attribute belongs to the region that its call is in
     node = recorder.level.graph.create_node("get_attr", name, (), {}, name=name)

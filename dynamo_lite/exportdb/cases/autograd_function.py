@@ -1,6 +1,7 @@
 """A custom autograd.Function
 
-Its forward is captured. What gradients the exported program has is said in a note.
+Its forward is captured, and its backward is tied to it: the program has the gradients of the Function (a
+straight-through estimator, a surrogate gradient, fake quantisation), not those of the operators.
 """
 
 from __future__ import annotations

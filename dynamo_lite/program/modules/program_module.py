@@ -16,6 +16,7 @@ from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules import conversion, modes
 from dynamo_lite.program.modules._torch_module import StatefulGraphModule
 from dynamo_lite.program.modules.comparisons import separate_comparisons
+from dynamo_lite.program.modules.lost_gradients import refuse_lost
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.modules.recipe import Recipe
 
@@ -195,6 +196,7 @@ class ProgramModule(StatefulGraphModule):
         made = super().__deepcopy__(memo)
         if "_origin" in self.__dict__:
             made.__dict__["_origin"] = self.__dict__["_origin"]
+            refuse_lost(made, self.__dict__["_origin"].program)  # fx copies no hooks of forward
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""torch.autograd inside of the program: autograd.grad, and Functions with a backward of their own."""
+"""torch.autograd inside of the program: autograd.grad, and hooks on gradients. (Functions: functions.py.)"""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from torch import fx
 from dynamo_lite.capture.fakes.results import NoGradient
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
@@ -90,45 +89,3 @@ def call_pop_saved_hooks(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwa
     if number is not None:
         tracer.own(SavedRegions).all[number] = tracer.own(SavedRegions).all[number]._replace(last=_last_node(tracer))
     return None
-
-
-class Functions(FeatureState):
-    """are_used: whether the program has called an autograd.Function."""
-
-    def __init__(self, tracer: TracerView) -> None:
-        self.are_used = False
-
-
-def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """autograd.Function.apply: the operators of its forward are in the program, its backward is not.
-
-    Autograd runs the forward without gradients; in the program it is operators like any other, which autograd
-    differentiates (a region without gradients would cut the program in two for training).
-    """
-    name = args[0].__qualname__
-    tracer.own(Functions).are_used = True
-    tracer.note(f"the backward of {name} is not part of the program; its gradients are the operators'")
-    recorder = tracer.recorder
-    if recorder.has_dual_level and args[0].setup_context is torch.autograd.Function.setup_context:
-        tracer.refuse("higher-order-operator", function=f"{name}.apply on dual numbers, without a setup_context,")
-    before = recorder.around_function
-    if before is None:
-        recorder.around_function = torch.is_grad_enabled()
-    try:
-        if APPLY_IS_PYTHON:
-            result = tracer.vm.interpret_function(fn, args, kwargs)
-        else:  # it calls the class's own forward back
-            result = tracer.vm.call_natively(fn.__get__(None, args[0]), fn, args[1:], args, kwargs)
-    finally:
-        recorder.around_function = before
-    return _without_gradients(args, result) if before is None and torch.is_grad_enabled() else result
-
-
-def _without_gradients(args: tuple[Any, ...], result: Any) -> Any:
-    """The result, where what the Function marks with `ctx.mark_non_differentiable` is detached: autograd
-    would differentiate the operators that it is made of."""
-    if not any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args):
-        return result
-    if isinstance(result, torch.Tensor):
-        return result.detach() if result.is_floating_point() and not result.requires_grad else result
-    return tuple(_without_gradients(args, part) for part in result) if type(result) is tuple else result

@@ -7,12 +7,14 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.torch_internals._torch_operators import create_fw_bw_graph
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.higher_order.subgraph import TracedFunction, trace
+from dynamo_lite.tracing.higher_order.subgraph import TracedFunction, record_call, trace
 from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _NAME = "flex_attention"
 
@@ -23,8 +25,8 @@ class _IndexByTensors(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.Tensor.__getitem__:
             indices = args[1] if isinstance(args[1], tuple) else (args[1],)
-            if any(isinstance(i, torch.Tensor) for i in indices) and all(_is_index(i) for i in indices):
-                device = next(i.device for i in indices if isinstance(i, torch.Tensor))
+            if all(_is_index(i) for i in indices) and (args[0].requires_grad or any(map(is_tensor, indices))):
+                device = next((i.device for i in indices if is_tensor(i)), args[0].device)
                 wanted = [i if isinstance(i, torch.Tensor) else torch.tensor(i, device=device) for i in indices]
                 return torch.ops.aten.index.Tensor(args[0], wanted)
         return func(*args, **(kwargs or {}))
@@ -40,7 +42,15 @@ def call_flex_attention(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwar
     if kwargs or any(given):
         tracer.refuse("higher-order-rejected", function=_NAME, reason="it is called with buffers of its own")
     score, mask, buffers = _graphs(tracer, query, score_mod, block_mask[-1], ("sdpa_score", "sdpa_mask"))
-    return op(query, key, value, score, (*block_mask[:-1], mask), scale, options, *buffers)
+    arguments = (query, key, value, score, (*block_mask[:-1], mask), scale, options, *buffers)
+    recorder = tracer.recorder
+    tensors = [recorder.lift(t) for t in pytree.tree_leaves((query, key, value, buffers[0])) if is_tensor(t)]
+    if recorder.memory is Memory.AUTOGRAD or not any(tensor.requires_grad for tensor in tensors):
+        return op(*arguments)
+    results = record_call(tracer, op, arguments)
+    with unrecorded():
+        results[2].detach_()  # the largest scores have no gradient
+    return results
 
 
 def call_flex_attention_backward(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,7 +11,6 @@ from torch.autograd.function import FunctionMeta
 from dynamo_lite.torch_internals._torch_autograd import function_apply
 from dynamo_lite.torch_internals._torch_dispatch import _autograd
 from dynamo_lite.tracing.higher_order.autograd import (
-    call_function,
     call_grad,
     call_hook,
     call_pop_saved_hooks,
@@ -19,6 +18,7 @@ from dynamo_lite.tracing.higher_order.autograd import (
 )
 from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention, call_flex_attention_backward
+from dynamo_lite.tracing.higher_order.functions import call_apply, call_function
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
 from dynamo_lite.tracing.higher_order.regions import (
     call_flex_gemm,
@@ -42,6 +42,7 @@ def _call_graph_module(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwarg
 
 # "module:Class" of a higher-order operator, or of torch.fx → the rule of its `__call__`; the first argument is self.
 _OPERATORS: dict[str, Any] = {
+    "torch._functorch.autograd_function:AutogradFunctionApply": call_apply,
     "torch._higher_order_ops._invoke_quant:InvokeQuantTracer": call_wrapped,
     "torch._higher_order_ops.base_hop:BaseHOP": call_wrapped,
     "torch._higher_order_ops.cond:CondOp": call_cond,
