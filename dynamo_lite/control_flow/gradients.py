@@ -171,7 +171,7 @@ def note_written(tracer: Forking, target: torch.Tensor, required: Required) -> N
 def lose(tracer: Forking, required: Sequence[Required], results: Sequence[Any], line: Any, why: str) -> None:
     """The results of a loop have no gradient, for this reason, or because it is under no_grad (then that of what a loop
     without a round hands on is lost). Where eager's have one the program may not ask, and where the user can ask for
-    it, the program is not called with gradients (run/end_passes.py)."""
+    it, the program is not called with gradients (run/gradient_passes.py)."""
     if not why and (torch.is_grad_enabled() or not tracer.recorder.grad_enabled):
         return
     unlike = tracer.own(UnlikeSides)

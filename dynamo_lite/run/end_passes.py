@@ -9,48 +9,35 @@ with a note where the caller said so (`effects="drop"`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import CoroutineType
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.recorder import Recorder
-from dynamo_lite.errors import DynamoLiteError, UnsupportedValue
-from dynamo_lite.program import FlatInputs
+from dynamo_lite.errors import UnsupportedValue
 from dynamo_lite.program.effect_record import Effect, Verdict
-from dynamo_lite.program.shapes.size_check import WITHOUT_GRADIENTS, ambiguous
 from dynamo_lite.program.trees.containers import leave_references, register_containers
-from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
-from dynamo_lite.program.trees.paths import Flat, flatten
-from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import copies_or_views, custom_operators, dying_objects, made_leaves
-from dynamo_lite.run.request import RunRequest
+from dynamo_lite.program.trees.outputs import constants_of, flatten_outputs, mark_made
+from dynamo_lite.program.trees.paths import flatten
+from dynamo_lite.run import copies_or_views, custom_operators, dying_objects, gradient_passes
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_gradient
 from dynamo_lite.run.twin_arguments import must_be_apart
-from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors, kept_operands, requires_grad
+from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
-from dynamo_lite.tracing.higher_order import backward
-from dynamo_lite.tracing.higher_order.autograd import SavedRegions
-from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UniqueText, UnreadText
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
-from dynamo_lite.tracing.tensors.input_guards import InputGuards
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
-from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary import contents
-from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
@@ -58,35 +45,6 @@ _HIDDEN = (
     "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
     "iterator). Return tensors and sizes in lists, tuples, dicts and attributes of objects"
 )
-
-
-class FinishedRun(Protocol):
-    """What the passes see of a run (run.py), and what they leave on it."""
-
-    request: RunRequest
-    tracer: Tracer
-    recorder: Recorder
-    inputs: FlatInputs
-    outputs: FlatOutputs
-    effects: descriptions.Effects
-    made: set[int]
-    lost: list[Effect]
-    refused_effects: list[DynamoLiteError]
-    apart: tuple[tuple[Path, Path], ...] | None
-
-
-@dataclass
-class CallRecord:
-    """One call of the program: its arguments with stand-ins in the tensors' places, and what came of it."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    leaves: list[Any]
-    result: Any = None
-    hashed: Any = None  # what hashing.watched gave at the start
-    state: TorchState | None = None  # torch's switches at the start
-    flat: Flat | None = None  # the result, taken apart
-    changed: list[str] = field(default_factory=list)  # the arguments whose containers hold something else
 
 
 def _tensors_hashed(run: FinishedRun, call: CallRecord) -> None:
@@ -197,7 +155,7 @@ def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
     outside = set(map(storage_key, run.recorder.from_outside())) if found else set()
     if any(storage_key(leaf) not in outside for leaf in found):
         text = "outputs that forward makes in torch.inference_mode are inference tensors in eager, not in the program"
-        _lose_gradient(run, run.tracer.refusal("inference-output", run.tracer.own(TensorWrites).inference), text)
+        lose_gradient(run, run.tracer.refusal("inference-output", run.tracer.own(TensorWrites).inference), text)
 
 
 def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
@@ -280,74 +238,6 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     run.made = run.effects.made
 
 
-def _gradients(run: FinishedRun, call: CallRecord) -> None:
-    """A gradient that flows in eager flows in the program as well. (The second of two runs is no program.)"""
-    if run.request.earlier is not None:
-        return
-    tracer, recorder = run.tracer, run.recorder
-    if tracer.own(SavedRegions).all:
-        region = requires_grad.saved_in(recorder, run.inputs.leaves, tracer.own(SavedRegions).all)
-        if region is not None:
-            function = "torch.autograd.graph.saved_tensors_hooks"
-            text = "the saved_tensors_hooks do not run: no backward of the program calls them"
-            _lose_gradient(run, tracer.refusal("gradient-hook", region.mark, function=function), text)
-    retained = requires_grad.retained(run.outputs)
-    if retained is not None:
-        tracer.note(f"output {retained} retains its gradient in eager (Tensor.retain_grad), not in the program")
-    made = requires_grad.made_parameter(recorder, run.outputs)
-    if made is not None:
-        refusal = tracer.refusal("tensor-subclass", name="nn.Parameter (made in forward, and returned)")
-        _lose_gradient(run, refusal, f"output {made} is an nn.Parameter in eager, a plain tensor in the program")
-    constant = requires_grad.cut_constant(recorder, run.outputs)
-    if constant is not None:
-        refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
-        _lose_gradient(run, refusal, f"no gradient flows through the constant {constant.fqn}")
-    lost = requires_grad.lost(recorder, run.inputs.leaves, run.outputs)
-    if lost and not tracer.own(Backwards).are_operators:
-        left = made_leaves.carry(recorder, run.outputs, lost)
-        if left != lost:
-            tracer.note("outputs require grad by a leaf that forward makes; in the program, by a parameter of its own")
-        lost = left
-    if lost:
-        mark, node = tracer.own(TensorWrites).made_leaf, run.outputs.values[lost[0]]
-        refusal = made_leaves.refusal(node) if mark is None else tracer.refusal("made-leaf", mark)
-        _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
-
-
-def _gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
-    """No gradient goes through torch's while_loop, whose gradient is wrong, nor through a detached result of a branch:
-    an input that requires grad in another call than the example is refused there."""
-    unlike = run.tracer.own(UnlikeSides)
-    if run.request.without_gradients or unlike.lost or unlike.unsure:
-        _gradients_lost(run, unlike)
-    for number in requires_grad.inputs_cut_off(run.recorder, run.inputs.leaves, run.outputs, unlike.cut):
-        if ambiguous(run.inputs.key_paths):
-            why = f"its gradient with regard to {run.inputs.names[number]} would be wrong, and no guard can be written"
-            raise run.tracer.refusal("loop-gradient", why=why)
-        path = f"L{keystr(run.inputs.key_paths[number])}"
-        run.tracer.own(InputGuards).add(f"not (torch.is_grad_enabled() and {path}.requires_grad)")
-
-
-def _gradients_lost(run: FinishedRun, unlike: UnlikeSides) -> None:
-    """What eager differentiates in the example, and the program does not, is right where gradients are off. (Such a
-    program is recorded again without: dynamo_lite/attempts.py.)"""
-    found = requires_grad.lost_behind(run.recorder, run.outputs, run.effects.buffer_updates.values(), unlike)
-    unlike.needs_no_grad = (*run.request.without_gradients, *found)
-    for why in unlike.needs_no_grad:
-        run.tracer.note(f"the program is called under torch.no_grad() only: {why}")
-        run.tracer.own(InputGuards).add(WITHOUT_GRADIENTS)
-
-
-def _saved_tensors(run: FinishedRun, call: CallRecord) -> None:
-    """The backward of a Function raises where eager's does."""
-    backward.check_saved(run.tracer)
-
-
-def _kept_operands(run: FinishedRun, call: CallRecord) -> None:
-    """The backward of a captured branch finds its operands as they were."""
-    kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
-
-
 def _lose(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:
     """An effect that the program cannot carry: refused, or let go if the caller said so. text: the note then."""
     refusal = run.tracer.refusal(id, target=target, old=old, new=new)
@@ -364,14 +254,6 @@ def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
     """The caller could tell a result from eager's by its identity: noted, or refused if the caller said so."""
     if run.request.exact and not run.tracer.lets_pass(text):
         raise run.tracer.refusal(id, what=what)
-    run.tracer.note(text)
-
-
-def _lose_gradient(run: FinishedRun, refusal: DynamoLiteError, text: str) -> None:
-    """What eager's backward does and the program's does not: refused, or let go if the caller said so."""
-    if not run.request.drops and not run.tracer.lets_pass(text):
-        raise refusal
-    run.refused_effects.append(refusal)
     run.tracer.note(text)
 
 
@@ -401,8 +283,8 @@ RECORDED: tuple[Pass, ...] = (
     _custom_operators,
     _results_of_branches,
     _writes,
-    _gradients,
-    _gradients_cut_off,
-    _saved_tensors,
-    _kept_operands,
+    gradient_passes.gradients,
+    gradient_passes.gradients_cut_off,
+    gradient_passes.saved_tensors,
+    gradient_passes.operands_kept,
 )

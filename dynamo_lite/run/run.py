@@ -20,6 +20,7 @@ from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.run import dying_objects, end_passes, late_imports
+from dynamo_lite.run.finished_run import CallRecord
 from dynamo_lite.run.late_imports import TorchImported
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.symbolic_shapes import Origin
@@ -174,7 +175,7 @@ class Run:
         for judge in end_passes.RECORDED:
             judge(self, call)
 
-    def _begin(self) -> end_passes.CallRecord:
+    def _begin(self) -> CallRecord:
         """The stand-ins of the inputs, and the call's arguments with them. From here on the heap is journaled."""
         tracer, inputs = self.tracer, self.inputs
         if inputs.is_foreign and inputs.restored is None:
@@ -186,7 +187,7 @@ class Run:
         attributes.carry_over(inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
         tracer.reads.key_orders = KeyOrders((args, kwargs)) or None
-        return end_passes.CallRecord(args, kwargs, leaves)
+        return CallRecord(args, kwargs, leaves)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the program returns. Refused where it rests on what the run's containers have not of the user's, and

@@ -1,0 +1,55 @@
+"""A run whose program has returned, as those who judge it see it (end_passes.py, gradient_passes.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.errors import DynamoLiteError
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.effect_record import Effect
+from dynamo_lite.program.trees.outputs import FlatOutputs
+from dynamo_lite.program.trees.paths import Flat
+from dynamo_lite.program.trees.twins import Path
+from dynamo_lite.run.request import RunRequest
+from dynamo_lite.tracing.effects import descriptions
+from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
+
+
+class FinishedRun(Protocol):
+    """What the passes see of a run (run.py), and what they leave on it."""
+
+    request: RunRequest
+    tracer: Tracer
+    recorder: Recorder
+    inputs: FlatInputs
+    outputs: FlatOutputs
+    effects: descriptions.Effects
+    made: set[int]
+    lost: list[Effect]
+    refused_effects: list[DynamoLiteError]
+    apart: tuple[tuple[Path, Path], ...] | None
+
+
+@dataclass
+class CallRecord:
+    """One call of the program: its arguments with stand-ins in the tensors' places, and what came of it."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    leaves: list[Any]
+    result: Any = None
+    hashed: Any = None  # what hashing.watched gave at the start
+    state: TorchState | None = None  # torch's switches at the start
+    flat: Flat | None = None  # the result, taken apart
+    changed: list[str] = field(default_factory=list)  # the arguments whose containers hold something else
+
+
+def lose_gradient(run: FinishedRun, refusal: DynamoLiteError, text: str) -> None:
+    """What eager's backward does and the program's does not: refused, or let go if the caller said so."""
+    if not run.request.drops and not run.tracer.lets_pass(text):
+        raise refusal
+    run.refused_effects.append(refusal)
+    run.tracer.note(text)
