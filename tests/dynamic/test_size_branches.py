@@ -513,3 +513,26 @@ def test_a_comprehension_over_a_range_within_a_side() -> None:
     program = dynamo_lite.export(forward, (torch.ones(3),)).module()
     for sign in (1, -1):
         torch.testing.assert_close(program(sign * torch.ones(3)), forward(sign * torch.ones(3)))
+
+
+def test_a_module_leaves_the_program_as_it_is() -> None:
+    """Branches within one another: the sub-graphs of a module were the program's own, which no longer saved."""
+
+    class Nested(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            if x.shape[0] > 3:
+                y = x.sin()
+                if x.shape[0] > 6:
+                    y = y.cos() * y.sum()
+                return y * 2
+            return x.exp()
+
+    program = dynamo_lite.export(Nested(), (torch.randn(4, 2),), dynamic_shapes=({0: Dim("n", min=1)},))
+    program.module()
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    for run in (program.module(), torch.export.load(file).module()):
+        for rows in (1, 4, 8):
+            x = torch.randn(rows, 2)
+            torch.testing.assert_close(run(x), Nested()(x))

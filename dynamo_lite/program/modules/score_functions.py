@@ -9,13 +9,14 @@ raises.
 
 from __future__ import annotations
 
-import copy
 import operator
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import fx
+
+from dynamo_lite.program.modules.sub_graphs import copy_children
 
 _FLEX = "flex_attention"
 _INDEX = torch.ops.aten.index.Tensor
@@ -24,8 +25,7 @@ _INDEX = torch.ops.aten.index.Tensor
 def look_up_as_eager(module: fx.GraphModule) -> None:
     """Replaces `aten.index` by Python's indexing in the score functions of `module`, the module of a program."""
     names = [name for name in _scores(module) if _found(module.get_submodule(name))]
-    for child in dict.fromkeys(name.partition(".")[0] for name in names):
-        setattr(module, child, copy.deepcopy(getattr(module, child)))  # it is the program's own
+    copy_children(module, names)
     for name in names:
         score: Any = module.get_submodule(name)
         for node in _found(score):

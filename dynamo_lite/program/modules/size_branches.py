@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import fx
 
+from dynamo_lite.program.modules.sub_graphs import copy_children
+
 
 def taken_side(
     condition: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any]
@@ -25,14 +27,17 @@ def taken_side(
 
 def run_taken_sides(module: fx.GraphModule) -> None:
     """Replace torch's operator by `taken_side` in the branches of `module` on sizes, and in those within."""
-    for part in module.modules():
-        if not isinstance(part, fx.GraphModule):
-            continue
-        found = [node for node in part.graph.nodes if node.target is torch.ops.higher_order.cond and _is_of_sizes(node)]
-        for node in found:
+    parts = [name for name, part in module.named_modules() if isinstance(part, fx.GraphModule) and _found(part)]
+    copy_children(module, filter(None, parts))
+    for name in parts:
+        part: Any = module.get_submodule(name)
+        for node in _found(part):
             node.target = taken_side
-        if found:
-            part.recompile()
+        part.recompile()
+
+
+def _found(part: fx.GraphModule) -> list[fx.Node]:
+    return [node for node in part.graph.nodes if node.target is torch.ops.higher_order.cond and _is_of_sizes(node)]
 
 
 def _is_of_sizes(node: fx.Node) -> bool:
