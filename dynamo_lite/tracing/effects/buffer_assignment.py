@@ -36,10 +36,19 @@ def check_assigned(tracer: TracerView, assigned: dict[str, Change]) -> None:
     for name, change in changed.items():
         if before[name] in inputs | constants | _others(before, name):
             raise tracer.refusal("shared-buffer-assigned", change.mark, target=name)
+        if _is_expanded(change.old):
+            raise tracer.refusal("expanded-buffer-assigned", change.mark, target=name)
         if after[name] in constants | _others(after, name):
             raise tracer.refusal("buffer-becomes-shared", change.mark, target=name)
         if after[name] in inputs:
             tracer.note(f"the buffer {name} gets a copy of an input; eager would keep the caller's own tensor")
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    """Whether elements of a tensor share memory with one another, so that nothing can be copied into it."""
+    if tensor.layout is not torch.strided:
+        return False
+    return any(stride == 0 and size != 1 for size, stride in zip(tensor.shape, tensor.stride()))
 
 
 def _registered(root: Any) -> Iterator[tuple[str, torch.Tensor]]:

@@ -11,6 +11,8 @@ from typing import Any
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
+from dynamo_lite.tracing.sizes.builtin_calls import needs_number
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import concrete, holds_size
 
 _SEEDS = frozenset({int, str, bytes, float})
 _SEQUENCES = (list, tuple)
@@ -57,6 +59,9 @@ def seeding(refuse: Step) -> Step:
 
     def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         own = tracer.own(SeededGenerators)
+        if any(map(holds_size, args[1:])):  # what is drawn is the example's: the size becomes a constant
+            with needs_number(tracer, "seed"):
+                return tracer.vm.call(fn, (args[0], *map(concrete, args[1:])), kwargs)
         given = [value for value in (*args[1:], *kwargs.values()) if value is not None]
         if args and given and all(map(own.is_constant, given)) and not tracer.writes.is_old(args[0]):
             own.take(args[0])

@@ -316,6 +316,12 @@ REFUSALS: dict[str, Refusal] = {
         "The program assigns the buffer {target}, whose memory another name shares; after that they would differ.",
         "write into it with copy_(), or register two buffers.",
     ),
+    "expanded-buffer-assigned": Refusal(
+        errors.UnsupportedEffect,
+        "The program assigns the buffer {target}, whose elements share memory (it was expanded): the program copies the "
+        "new value into the buffer, which has no room for it.",
+        "register a clone() of the expanded tensor.",
+    ),
     "buffer-becomes-shared": Refusal(
         errors.UnsupportedEffect,
         "After forward the buffer {target} shares its memory with another tensor; the exported program would copy it.",
