@@ -318,8 +318,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "expanded-buffer-assigned": Refusal(
         errors.UnsupportedEffect,
-        "The program assigns the buffer {target}, whose elements share memory (it was expanded): the program copies the "
-        "new value into the buffer, which has no room for it.",
+        "The program assigns the buffer {target}, whose elements share memory (it was expanded); the exported program "
+        "would copy the new value into it, and there is no room for it.",
         "register a clone() of the expanded tensor.",
     ),
     "buffer-becomes-shared": Refusal(
