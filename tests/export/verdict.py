@@ -118,23 +118,27 @@ def ours_without_capture(*call: Any, **options: Any) -> Callable[..., Any]:
 
 
 def judge(probe: Probe, export: Exporter | None = None, watch: bool = True) -> Verdict:
-    """Run eager on one fresh case and export another; compare. `watch` also takes the snapshots.
+    """Export one fresh case, then run eager on another; compare. `watch` also takes the snapshots.
+
+    The export comes first: what the first eager call leaves in the process hides faults of exports before it.
 
     A probe whose answer is the refusal of a decision on data asks for it (`complaint_where_captured` tries it without).
     """
     if export is None:
         export = ours_without_capture if probe.allowed & OF_DATA else ours
-    want = eager(probe.case())
     case = probe.case()
     spare = [fresh_arguments((case.args, case.kwargs), seed, case.program) for seed in range(CALLS)]
     spare += [fresh_arguments(args, 0, case.program) for args in case.also]
     snapshot = Snapshot([case.program, case.args, case.kwargs, probe.globals()]) if watch else None
-    verdict, program = _exported(case, export, want.seen[0].raised)
+    verdict, program = _exported(case, export)
     if snapshot is not None:
         verdict.changed = snapshot.changes()
         if verdict.changed:  # else all that is reachable is what it was
             leaked = Snapshot([case.program, case.args, case.kwargs, probe.globals()]).fakes
             verdict.leaked = ", ".join(path for path in leaked if path not in snapshot.fakes) or None
+    want = eager(probe.case())
+    if verdict.kind == "internal" and type(verdict.error) is type(want.seen[0].raised):
+        verdict.kind = "raises"
     if program is not None:
         _compare(verdict, program, case, spare, want)
     return verdict
@@ -163,7 +167,7 @@ def complaint_where_captured(probe: Probe) -> str | None:
     return f"{verdict.kind}: {verdict.text}"
 
 
-def _exported(case: Case, export: Exporter, raised: BaseException | None) -> tuple[Verdict, Callable[..., Any] | None]:
+def _exported(case: Case, export: Exporter) -> tuple[Verdict, Callable[..., Any] | None]:
     try:
         options = {} if case.dynamic_shapes is None else {"dynamic_shapes": case.dynamic_shapes}
         return Verdict("equal"), export(case.program, case.args, case.kwargs, **options)
@@ -172,8 +176,7 @@ def _exported(case: Case, export: Exporter, raised: BaseException | None) -> tup
     except DynamoLiteError as error:
         return Verdict(error.id, str(error), error), None
     except Exception as error:
-        same = raised is not None and type(error) is type(raised)
-        return Verdict("raises" if same else "internal", f"{type(error).__qualname__}: {error}", error), None
+        return Verdict("internal", f"{type(error).__qualname__}: {error}", error), None
 
 
 def _compare(verdict: Verdict, program: Callable[..., Any], case: Case, arguments: list[Args], want: Reference) -> None:

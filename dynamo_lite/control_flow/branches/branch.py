@@ -102,7 +102,8 @@ class Branch:
             with self.tracer.ways.of(self.tracer, self.frame, self.at):
                 answer = reported(self.tracer.recorder, self._capture)
         finally:
-            self.let_go()
+            if not self.of_sizes:  # else the frame may be put back to `base` (of_sizes.py)
+                self.let_go()
         if self.goes_on_in is not None:
             raise ContinueIn(self.goes_on_in)
         return answer

@@ -60,3 +60,5 @@ def on_branch(
         tracer.vm.frame = frame
         branch.base.put(frame)
         return NOT_HANDLED
+    finally:
+        branch.let_go()

@@ -16,6 +16,7 @@ INVISIBLE: frozenset[str] = frozenset(
         "torch.nn.utils.parametrize:_cache_enabled",
         "torch.autograd.profiler:_cupti_monitor_checked",
         "torch.autograd.profiler:_cupti_monitor_module",
+        "builtins:function.__dynamo_disable",  # what torch/_compile.py finds on its first call (torch 2.13.0)
     }
 )
 

@@ -172,7 +172,7 @@ def mask_grows_auto():
     return dyn(Body(body, k=None), DA)
 
 
-@refused("constraint-violation")
+@equal
 def mask_grows():
     def body(s, x):
         n = x.shape[0]

@@ -14,6 +14,7 @@ import torch
 from tests.export.probe import equal, refused, t
 
 FOLDER = Path(tempfile.mkdtemp())
+str(FOLDER)  # a Path keeps its text from the first time on
 (FOLDER / "three.txt").write_text("3\n")
 
 
