@@ -17,7 +17,6 @@ from threading import get_ident
 from typing import Any, Protocol
 
 import torch
-from torch import _ops
 from torch._C import _dispatch_tls_set_dispatch_key_included as _set_included
 from torch._ops import mode_stack_state_for_pre_dispatch
 from torch._subclasses import schema_check_mode as _asked_for_by_a_mode  # noqa: F401  # by _set_mode_pre_dispatch
@@ -97,8 +96,8 @@ def modes_of_thread() -> Iterator[None]:
     if type(plain) is _OfThread or not _other_threads():
         yield
         return
-    with changed(attributes(_ops, _STATE)):
-        setattr(_ops, _STATE, _OfThread(plain))
+    with changed(attributes(torch._ops, _STATE)):
+        setattr(torch._ops, _STATE, _OfThread(plain))
         yield
 
 

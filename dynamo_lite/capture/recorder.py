@@ -205,9 +205,8 @@ class Recorder(InputLifter):
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if func is _DROPOUT and len(args) == 3 and not args[2]:
-            # As eager does. A sub-graph may return it: its results have memory of their own (the Python version of
-            # it, torch/_decomp/decompositions.py, copied until torch 2.13 and aliases since).
-            return torch.ops.aten.clone.default(args[0]) if self.levels else args[0]
+            # As eager does. A sub-graph may return it: its results have memory of their own.
+            return _CLONE(args[0]) if self.levels else args[0]
         was, self.running = self.running, True
         try:
             out = self._run_kernel(func, args, kwargs)
@@ -227,7 +226,7 @@ class Recorder(InputLifter):
         with OriginalsSaved(written(facts.func, args, kwargs)) as saved:
             out = run(facts.func, args, kwargs)
         for original, clone in saved.clones:
-            self.record(torch.ops.aten.clone.default, (self.node_of(original),), {}, clone)
+            self.record(_CLONE, (self.node_of(original),), {}, clone)
         return out
 
     def _zeros(self, view: torch.Tensor, of: Any) -> torch.Tensor:
@@ -324,8 +323,7 @@ class Recorder(InputLifter):
 
     def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place
-        # operator off the constant (see the comment in proxy_tensor.proxy_call). FakeTensorMode wants the real tensor
-        # here, to remember its value for .item().
+        # operator off the constant. FakeTensorMode wants the real tensor here, to remember its value for .item().
         if isinstance(tensor, FakeTensor):
             return self.record(torch.ops.aten.lift_fresh_copy.default, (self.node_of(tensor),), {}, tensor.clone())
         if self._lift_view(tensor) is not None:  # torch.from_numpy(buffer.numpy())
@@ -333,8 +331,7 @@ class Recorder(InputLifter):
         lifted = self._lifted_by_id.get(id(tensor)) or self._lift_constant(tensor)
         # A literal, not a constant from outside: only the program can see it, and may change it.
         self.constant_storages.pop(storage_key(lifted.fake), None)
-        node = self.node_of(tensor)
-        out = torch.ops.aten.lift_fresh.default(tensor)
+        node, out = self.node_of(tensor), torch.ops.aten.lift_fresh.default(tensor)
         return self.record(torch.ops.aten.lift_fresh_copy.default, (node,), {}, out)
 
     def stand_in(self, arg: Any) -> Any:
@@ -361,8 +358,7 @@ class Recorder(InputLifter):
     def clone(self, value: torch.Tensor) -> torch.Tensor:
         """Records `value.clone()`."""
         with self.fake_mode:
-            out = torch.ops.aten.clone.default(self.lift(value))
-        return self.record(torch.ops.aten.clone.default, (self.node_of(value),), {}, out)
+            return self.record(_CLONE, (self.node_of(value),), {}, _CLONE(self.lift(value)))
 
     def __enter__(self) -> Recorder:
         stack, self.grad_enabled = self._stack, torch.is_grad_enabled()
@@ -399,6 +395,6 @@ class Recorder(InputLifter):
 
 _UNKNOWN = (static_cache.MISS, None)
 _ALL, _GRADIENT_VIEWS = static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS
-_DROPOUT = torch.ops.aten.dropout.default
+_DROPOUT, _CLONE = torch.ops.aten.dropout.default, torch.ops.aten.clone.default
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
 """Arguments that stand for themselves, and that nodes hold as they are."""

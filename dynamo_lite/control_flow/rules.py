@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.control_flow import extremes
+from dynamo_lite.control_flow.branches import extremes
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import heads

@@ -66,10 +66,7 @@ SYMBOLS = (
     Symbol("torch._dynamo.decorators#_dynamo_marked_constant", "assume_constant_result", "assume_constant_result"),
     Symbol("torch._dynamo.eval_frame#_torchdynamo_orig_callable", "the function that torch.compile wrapped"),
     Symbol("torch._dynamo.eval_frame#_torchdynamo_disable", "torch.compiler.disable"),
-    Symbol("torch._dynamo.eval_frame#_torchdynamo_disable_recursive", "torch.compiler.disable"),
     Symbol("torch._dynamo.eval_frame:OptimizedModule._orig_mod", "the module that torch.compile wrapped"),
-    Symbol("torch.compiler:_is_compiling_flag", "torch code below the operators asks it"),
-    Symbol("torch.compiler:_is_exporting_flag", "torch code below the operators asks it"),
     Symbol(
         "torch._dynamo.variables.functions:PolyfilledFunctionVariable._get_polyfill_handlers",
         "functions that a user has substituted",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import _C as _C
 from torch import _GLOBAL_DEVICE_CONTEXT as _GLOBAL_DEVICE_CONTEXT
 from torch._C import _get_fp32_precision_getter as _get_fp32_precision_getter
 from torch._C import _get_sdp_priority_order as _get_sdp_priority_order
@@ -20,11 +19,10 @@ from torch._C._functorch import get_dynamic_layer_stack_depth as _transforms
 from torch._C._functorch import pop_dynamic_layer_stack_and_undo_to_depth as _leave_transforms
 from torch._guards import _TLS as _compiling
 from torch._ops import mode_stack_state_for_pre_dispatch
-from torch.autograd import forward_ad
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
-_PYTHON_DISPATCHER = _C.DispatchKey.PythonDispatcher
+_PYTHON_DISPATCHER = torch._C.DispatchKey.PythonDispatcher
 _PRE_DISPATCH_MODES = range(2)
 _left: list[Any] = []
 """Guards that are entered for good: each would put back what it found when it dies."""
@@ -36,42 +34,42 @@ class ThreadState:
     def __init__(self) -> None:
         self._modes = _modes()
         self._functions = _function_modes()
-        self._functions_on = _C._get_torch_function_state()  # type: ignore[attr-defined]
-        self._keys = _C._dispatch_tls_local_include_set(), _C._dispatch_tls_local_exclude_set()
+        self._functions_on = torch._C._get_torch_function_state()  # type: ignore[attr-defined]
+        self._keys = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
         stack = mode_stack_state_for_pre_dispatch()
         self._pre_dispatch = [stack.get(index) for index in _PRE_DISPATCH_MODES]
         self._schema_check = stack._schema_check_mode
         self._transforms = _transforms()
-        self._dual_level = forward_ad._current_level
+        self._dual_level = torch.autograd.forward_ad._current_level
         self._inference = torch.is_inference_mode_enabled()
-        self._lifts_cpu_only = _C._only_lift_cpu_tensors()
+        self._lifts_cpu_only = torch._C._only_lift_cpu_tensors()
         self._tracing = getattr(_compiling, "tracing_context", None)
         self._compile = getattr(_compiling, "compile_context", None)
 
     def restore(self) -> None:
         """Put it back. It may be interrupted, and called again."""
-        while forward_ad._current_level > self._dual_level:
-            forward_ad.exit_dual_level()
+        while torch.autograd.forward_ad._current_level > self._dual_level:
+            torch.autograd.forward_ad.exit_dual_level()
         if _transforms() > self._transforms:
             _leave_transforms(self._transforms)
         self._put_modes()
         self._put_keys()
-        _C._set_torch_function_state(self._functions_on)  # type: ignore[attr-defined]
-        _C._set_only_lift_cpu_tensors(self._lifts_cpu_only)
+        torch._C._set_torch_function_state(self._functions_on)  # type: ignore[attr-defined]
+        torch._C._set_only_lift_cpu_tensors(self._lifts_cpu_only)
         _compiling.tracing_context = self._tracing
         _compiling.compile_context = self._compile
 
     def _put_modes(self) -> None:
         if not _are_same(_modes(), self._modes):
-            while _C._len_torch_dispatch_stack():
-                _C._pop_torch_dispatch_stack()
+            while torch._C._len_torch_dispatch_stack():
+                torch._C._pop_torch_dispatch_stack()
             for mode in self._modes:
-                _C._push_on_torch_dispatch_stack(mode)
+                torch._C._push_on_torch_dispatch_stack(mode)
         if not _are_same(_function_modes(), self._functions):
-            while _C._len_torch_function_stack():
-                _C._pop_torch_function_stack()
+            while torch._C._len_torch_function_stack():
+                torch._C._pop_torch_function_stack()
             for mode in self._functions:
-                _C._push_on_torch_function_stack(mode)
+                torch._C._push_on_torch_function_stack(mode)
         stack = mode_stack_state_for_pre_dispatch()
         for index, mode in zip(_PRE_DISPATCH_MODES, self._pre_dispatch):
             stack.set(index, mode)
@@ -79,20 +77,20 @@ class ThreadState:
 
     def _put_keys(self) -> None:
         if torch.is_inference_mode_enabled() is not self._inference:
-            _enter_for_good(_C._InferenceMode(self._inference))
+            _enter_for_good(torch._C._InferenceMode(self._inference))
         was_on = self._keys[0].has(_PYTHON_DISPATCHER)
-        if _C._dispatch_tls_local_include_set().has(_PYTHON_DISPATCHER) is not was_on:
-            _enter_for_good(_C._EnablePythonDispatcher() if was_on else _C._DisablePythonDispatcher())
-        if (_C._dispatch_tls_local_include_set(), _C._dispatch_tls_local_exclude_set()) != self._keys:
-            _enter_for_good(_C._ForceDispatchKeyGuard(*self._keys))
+        if torch._C._dispatch_tls_local_include_set().has(_PYTHON_DISPATCHER) is not was_on:
+            _enter_for_good(torch._C._EnablePythonDispatcher() if was_on else torch._C._DisablePythonDispatcher())
+        if (torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()) != self._keys:
+            _enter_for_good(torch._C._ForceDispatchKeyGuard(*self._keys))
 
 
 def _modes() -> list[Any]:
-    return [_C._get_dispatch_stack_at(index) for index in range(_C._len_torch_dispatch_stack())]
+    return [torch._C._get_dispatch_stack_at(index) for index in range(torch._C._len_torch_dispatch_stack())]
 
 
 def _function_modes() -> list[Any]:
-    return [_C._get_function_stack_at(index) for index in range(_C._len_torch_function_stack())]
+    return [torch._C._get_function_stack_at(index) for index in range(torch._C._len_torch_function_stack())]
 
 
 def _are_same(some: list[Any], others: list[Any]) -> bool:

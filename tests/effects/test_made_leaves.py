@@ -80,17 +80,17 @@ SAME: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "integers": (lambda s, x: (s.w.argmax(), s.w > 0), PLAIN),
     "a transform": (lambda s, x: torch.func.grad(lambda a: (a * s.w).sum())(x), PLAIN),
     "a view that no_grad made": (lambda s, x: _quiet(lambda: [x.view(2, 1).requires_grad, x[0].is_leaf]), LEARNS),
+    "computed on": (lambda s, x: (x * s.w).detach().requires_grad_() * 3, PLAIN),
+    "a factory": (lambda s, x: torch.zeros(2, requires_grad=True) + x, PLAIN),
+    "a literal": (lambda s, x: torch.tensor([1.0, 2.0], requires_grad=True) * x, PLAIN),
+    "a parameter": (lambda s, x: nn.Parameter(torch.zeros(2)) + x, PLAIN),
+    "forces of the input alone, that learn": (lambda s, x: _force(s, x, False, True), PLAIN),
+    "of a no_grad region": (lambda s, x: _quiet(lambda: s.w * 2).requires_grad_() * 1, PLAIN),
 }  # fmt: skip
 REFUSED: dict[str, Callable[..., Any]] = {
     "requires_grad_": lambda s, x: (x * 2).requires_grad_(),
     "set": _flag,
-    "computed on": lambda s, x: (x * s.w).detach().requires_grad_() * 3,
-    "a factory": lambda s, x: torch.zeros(2, requires_grad=True) + x,
-    "a literal": lambda s, x: torch.tensor([1.0, 2.0], requires_grad=True) * x,
-    "a parameter": lambda s, x: nn.Parameter(torch.zeros(2)) + x,
-    "forces of the input alone, that learn": lambda s, x: _force(s, x, False, True),
     "a buffer's copy": lambda s, x: s.b.clone().requires_grad_(),
-    "of a no_grad region": lambda s, x: _quiet(lambda: s.w * 2).requires_grad_() * 1,
 }
 
 

@@ -26,6 +26,7 @@ DO_WITHOUT = {
     "checkpoints",
     "higher_order",
     "branches_on_data",
+    "refused",
     "dynamic",
     "dynamic_in_two_inputs",
     "dynamic_with_a_gradient",

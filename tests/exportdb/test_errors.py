@@ -201,7 +201,7 @@ assert len(sys.meta_path) == len(hooks) - 1, sys.meta_path
     ("program", "call", "cls", "kind"),
     [
         ("f = lambda x: x * id(x)", "dynamo_lite.export(f, (torch.ones(3),))", "Unsupported", None),
-        ("f = lambda x: open('file')", "dynamo_lite.export(f, (torch.ones(3),))", "Unsupported", None),
+        ("f = lambda x: open('file', 'w')", "dynamo_lite.export(f, (torch.ones(3),))", "Unsupported", None),
         (
             "f = lambda x: x if x.sum() > 0 else -x",
             "dynamo_lite.export(f, (torch.ones(3),), control_flow='refuse')",

@@ -188,11 +188,11 @@ def test_threads_have_interpreters_of_their_own_and_one_host_limit() -> None:
 @pytest.mark.parametrize("set_meanwhile", [None, 30_000])
 def test_a_recursion_limit_that_another_thread_sets_meanwhile_stays(set_meanwhile: int | None) -> None:
     before, limit = sys.getrecursionlimit(), HostLimit()
-    limit.enter()
+    limit.enter(0)
     try:
         if set_meanwhile is not None:
             sys.setrecursionlimit(set_meanwhile)
-        limit.leave()
+        limit.leave(0)
         assert sys.getrecursionlimit() == (set_meanwhile or before)
     finally:
         sys.setrecursionlimit(before)

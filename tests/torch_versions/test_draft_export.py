@@ -47,7 +47,7 @@ def fixes_a_size(self: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def makes_a_leaf(self: Any, x: torch.Tensor) -> torch.Tensor:
-    return x.detach().requires_grad_() * 2
+    return (x * 2).requires_grad_()
 
 
 PROGRAMS: dict[str, tuple[Forward, Any, list[str]]] = {

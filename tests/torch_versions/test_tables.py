@@ -18,6 +18,8 @@ PYTHONS = frozenset(
         "_ParameterKind",
         "_Pointer",
         "_abc",
+        "_at_fork_reinit",
+        "_is_owned",
         "_abc_instancecheck",
         "_abc_subclasscheck",
         "_bisect",

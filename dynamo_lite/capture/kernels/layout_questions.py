@@ -148,8 +148,8 @@ class LayoutQuestions:
     def matters(self, tensor: Any, use: str) -> None:
         """The tensor is "written", "returned" beside what it may be a copy of, "compared" with one by identity,
         "changed" as an object (an attribute), or "watched" by a weak reference."""
-        if not isinstance(tensor, FakeTensor) or tensor.layout is not torch.strided:
-            return
+        if not issubclass(type(tensor), FakeTensor) or tensor.layout is not torch.strided:
+            return  # (isinstance would run the `__class__` of an object of the program)
         if use in ("changed", "watched"):
             self._told_apart.add(storage_key(tensor))
             self._kept.append(tensor.untyped_storage())

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
-from dynamo_lite.control_flow import extremes
+from dynamo_lite.control_flow.branches import extremes
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.code.decode import PLAIN
 from dynamo_lite.interpreter.code.handler_table import HANDLERS

@@ -163,7 +163,7 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         return args[0].__class__
     if len(args) == 1 and issubclass(type(args[0]), Unrecordable):
         return unique_values.class_of(args[0])
-    return str if len(args) == 1 and isinstance(args[0], UnreadText) else NOT_HANDLED
+    return str if len(args) == 1 and issubclass(type(args[0]), UnreadText) else NOT_HANDLED
 
 
 def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:

@@ -87,9 +87,10 @@ def call_id(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str
         tracer.recorder.layout.matters(args[0], "compared")
         return NOT_HANDLED
     frame = tracer.vm.frame
-    if frame is not None and _keeps_nothing(frame.code) and for_a_table(tracer):
+    of_a_hash = frame is not None and for_a_table(tracer)
+    if frame is not None and of_a_hash and _keeps_nothing(frame.code):
         return NOT_HANDLED
-    if len(args) == 1 and not kwargs and tracer.sees_python and not isinstance(args[0], ATOMS):
+    if len(args) == 1 and not kwargs and tracer.sees_python and not (of_a_hash or issubclass(type(args[0]), ATOMS)):
         return tracer.own(ObjectIds).of(args[0])
     tracer.refuse("unrecordable-id", function="id")
 

@@ -88,7 +88,7 @@ class choice_of_a_dict(nn.Module):
         return {0: x, 1: x * 2, 2: x - 1, 3: x + 4, 4: x / 2}[i.item()]
 
 
-@program(*PICKS, refused="data-dependent-branch")
+@program(*PICKS, refused="branch-unsupported")
 class choice_caught(_Experts):
     def forward(self, i, x):
         try:
