@@ -161,7 +161,8 @@ def _exports() -> list[FrameType]:
 def _export_of(frame: FrameType | None) -> FrameType | None:
     found = None
     while frame is not None:
-        if frame.f_globals.get("__name__") == _EXPORT:
+        names: Any = frame.f_globals  # None while another thread takes the frame down
+        if names is not None and names.get("__name__") == _EXPORT:
             found = frame
         frame = frame.f_back
     return found
