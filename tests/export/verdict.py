@@ -102,8 +102,7 @@ class Reference:
 
 def eager(case: Case) -> Reference:
     """Run eager on the example, on fresh data of the same shapes, and on `also`, one call after the other."""
-    arguments = [fresh_arguments((case.args, case.kwargs), seed, case.program) for seed in range(CALLS)]
-    arguments += [fresh_arguments(args, 0, case.program) for args in case.also]
+    arguments = _arguments(case)
     seen, before = [], []
     for i, args in enumerate(arguments):
         before.append({name: value.detach().clone() for name, value in state_of(case.program).items()})
@@ -127,8 +126,7 @@ def judge(probe: Probe, export: Exporter | None = None, watch: bool = True) -> V
     if export is None:
         export = ours_without_capture if probe.allowed & OF_DATA else ours
     case = probe.case()
-    spare = [fresh_arguments((case.args, case.kwargs), seed, case.program) for seed in range(CALLS)]
-    spare += [fresh_arguments(args, 0, case.program) for args in case.also]
+    spare = _arguments(case)
     snapshot = Snapshot([case.program, case.args, case.kwargs, probe.globals()]) if watch else None
     verdict, program = _exported(case, export)
     if snapshot is not None:
@@ -139,9 +137,18 @@ def judge(probe: Probe, export: Exporter | None = None, watch: bool = True) -> V
     want = eager(probe.case())
     if verdict.kind == "internal" and type(verdict.error) is type(want.seen[0].raised):
         verdict.kind = "raises"
+    if program is case.program:  # eager itself looks at the globals, which the calls above have changed
+        case = probe.case()
+        program, spare = case.program, _arguments(case)
     if program is not None:
         _compare(verdict, program, case, spare, want)
     return verdict
+
+
+def _arguments(case: Case) -> list[Args]:
+    """Those of each call: the example's, fresh data of the same shapes, and `also`."""
+    arguments = [fresh_arguments((case.args, case.kwargs), seed, case.program) for seed in range(CALLS)]
+    return arguments + [fresh_arguments(args, 0, case.program) for args in case.also]
 
 
 def complaint_where_captured(probe: Probe) -> str | None:

@@ -379,17 +379,6 @@ def warnings_caught():
 
 
 @equal
-def warnings_once_registry():
-    warnings.warn('only once')  # the registry as the first warning makes it: docs/limits.md
-
-    def f(x):
-        warnings.warn('only once')
-        return x * len(globals().get('__warningregistry__', {}))
-
-    return (f, (t(3),))
-
-
-@equal
 def redirect_stdout():
     def f(x):
         b = io.StringIO()
