@@ -21,6 +21,7 @@ class KeyOrders:
 
     def __init__(self, call: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         self._dicts: list[_Order] = []
+        self._held: set[int] = set()  # the ids of what these dicts hold
         self._walk((), call)
 
     def __bool__(self) -> bool:
@@ -30,6 +31,7 @@ class KeyOrders:
         if type(value) is dict:
             if len(value) > 1:
                 self._dicts.append(_Order(path, value))
+                self._held.update(map(id, value.values()))
             for key, item in value.items():
                 self._walk((*path, key), item)
         elif type(value) in (tuple, list):
@@ -38,7 +40,7 @@ class KeyOrders:
 
     def look(self, owner: dict[Any, Any]) -> None:
         """The program goes through `owner`, or gives it to C code."""
-        items = [(token(key), value) for key, value in dict.items(owner)]
+        items = [(token(key), value) for key, value in dict.items(owner) if id(value) in self._held]
         for order in self._dicts:
             own = order.items
             common = [token for token, value in items if token in own and own[token] is value]

@@ -170,6 +170,8 @@ def _by_token(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[dict[Any, Any],
     """Both with what stands for each key, and these keys; they are themselves where each stands for itself."""
     if KEYS.issuperset(map(type, old)) and KEYS.issuperset(map(type, new)):
         return {}, old, new
+    if is_as_before(old, new):
+        return {}, {}, {}  # no entry differs
     before, after = ({token(key): value for key, value in contents.items()} for contents in (old, new))
     return {token(key): key for key in (*old, *new)}, before, after
 
