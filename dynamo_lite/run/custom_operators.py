@@ -9,7 +9,9 @@ something. (Kernels that `torch.library.impl` registers are not known.)
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
+import itertools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -151,12 +153,11 @@ def _changes(method: Any) -> bool:
     return False
 
 
-def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
+@functools.lru_cache(maxsize=256)
+def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
     """Those of the functions and comprehensions within it, too."""
-    yield from dis.get_instructions(code)
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            yield from _instructions(constant)
+    inner = (_instructions(constant) for constant in code.co_consts if type(constant) is CodeType)
+    return (*dis.get_instructions(code), *itertools.chain.from_iterable(inner))
 
 
 def _content(cell: Any) -> Any:
