@@ -154,7 +154,7 @@ def by_positions(self: Any, x: Tensor) -> Tensor:
     if self.table is None or n > self.length:
         self.table, self.length = self.make(n), n
     positions = torch.arange(n).flip(0)
-    return x * self.table.index_select(0, positions) + self.table[positions]
+    return x * self.table.index_select(0, positions) + nn.functional.embedding(positions, self.table)
 
 
 def two_tables(self: Any, x: Tensor) -> Tensor:
@@ -255,6 +255,21 @@ def a_view_of_a_mask(self: Any, x: Tensor) -> Tensor:
     return self.table[:n, :n].view(-1)
 
 
+def indexed_from_the_end(self: Any, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    if n > self.length:
+        self.length, self.table = n, self.make(n)
+    return x * self.table[torch.arange(n) - 1]
+
+
+def of_a_buffer_that_is_assigned(self: Any, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    if n > self.length:
+        self.length, self.table = n, self.make(n) * self.inv.sum()
+    self.inv = self.inv + 1
+    return x * self.table[:n]
+
+
 def kept_views(self: Any, x: Tensor) -> Tensor:
     n = x.shape[1]
     if n > self.length:
@@ -264,8 +279,9 @@ def kept_views(self: Any, x: Tensor) -> Tensor:
     return x * self.table[:n]
 
 
-HOSTILE = [rows_of_a_mask, laid_out_as_a_mask, a_view_of_a_mask, kept_views, length_and_table_apart, the_whole_table,
-           the_last_rows, its_length_counts, written_later, of_the_input, one_table_of_two, drawn]  # fmt: skip
+HOSTILE = [indexed_from_the_end, of_a_buffer_that_is_assigned, rows_of_a_mask, laid_out_as_a_mask, a_view_of_a_mask,
+           kept_views, length_and_table_apart, the_whole_table, the_last_rows, its_length_counts, written_later,
+           of_the_input, one_table_of_two, drawn]  # fmt: skip
 
 
 def exported(step: Callable[..., Tensor], make: Callable[..., Tensor], spec: Any) -> Any:

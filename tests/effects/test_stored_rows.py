@@ -27,6 +27,8 @@ class Filled(nn.Module):
         super().__init__()
         self.freqs = nn.Parameter(1 / 100 ** (torch.arange(0, 8, 2) / 8), requires_grad=False)
         self.register_buffer("cached", torch.zeros(12, 8), persistent=False)
+        self.register_buffer("scale", torch.ones(8))
+        self.register_buffer("other", torch.zeros(12, 8))
         self.filled = 0
         self.done = False
 
@@ -142,8 +144,37 @@ def counted(self: Any, x: Tensor) -> Tensor:
     return x * self.cached[:n]
 
 
-HOSTILE = [once, read_before, of_the_input, all_rows_are_read, added, of_its_length, five_rows_of_its_length,
-           written_twice, counted]  # fmt: skip
+def assigned_later(self: Any, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    if not self.done:
+        self.cached[:n] = self.make(n)
+        self.done = True
+    y = x * self.cached[:n]
+    self.cached = self.cached * 0 + 7
+    return y
+
+
+def of_a_buffer_that_is_assigned(self: Any, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    if self.filled < n:
+        self.cached[:n] = self.make(n) * self.scale
+        self.filled = n
+    self.scale = self.scale + 1
+    return x * self.cached[:n]
+
+
+def written_beside_another(self: Any, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    if not self.done:
+        self.cached[:n] = self.make(n)
+        self.done = True
+    y = x * self.cached[:n]
+    torch._foreach_add_([self.cached, self.other], 1.0)
+    return y
+
+
+HOSTILE = [assigned_later, of_a_buffer_that_is_assigned, written_beside_another, once, read_before, of_the_input,
+           all_rows_are_read, added, of_its_length, five_rows_of_its_length, written_twice, counted]  # fmt: skip
 
 
 def module_of(step: Callable[..., Tensor]) -> nn.Module:

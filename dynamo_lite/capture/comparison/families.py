@@ -257,7 +257,8 @@ _AS_ANOTHER = frozenset({aten.type_as.default, aten.to.other})
 
 _WRITES = frozenset({aten.copy_.default, aten.fill_.Scalar, aten.fill_.Tensor, aten.zero_.default})
 
-_BY_INDEX = frozenset({aten.index_select.default, aten.embedding.default, aten.index.Tensor})
+_BY_INDEX = frozenset({aten.index_select.default, aten.embedding.default})
+"""Operators that take no negative index: `table[-1]` is another row of a longer table."""
 
 
 def _rows_read(node: fx.Node) -> tuple[Any, int, Any]:
@@ -266,8 +267,6 @@ def _rows_read(node: fx.Node) -> tuple[Any, int, Any]:
         case (aten.index_select.default, (table, int(dim), index)):
             return table, dim, index
         case (aten.embedding.default, (table, index)):
-            return table, 0, index
-        case (aten.index.Tensor, (table, [index])):
             return table, 0, index
     raise Unstable
 

@@ -54,6 +54,7 @@ class Fingerprint:
         self.recorder = recorder
         self.earlier = earlier
         self._sizes = sizes
+        self._assigned = frozenset(assigned)
         self.families = Families(self)
         self._may_vary = recorder.env is not None and bool(recorder.env.core.symbols)
         self._digests: dict[fx.Node, str] = {}
@@ -78,6 +79,7 @@ class Fingerprint:
         for name, (old, new) in assigned.items():
             if self.value(old) != self.value(new):
                 self.updates[name] = new
+                self.stored.forget(self.analysis.roots[self.recorder.node_of(old)])
 
     def _updated_before(self) -> dict[fx.Node, Roots]:
         """The roots of the buffers that the earlier program gives a new value: they are the same buffers."""
@@ -112,6 +114,8 @@ class Fingerprint:
             for root in (roots := self.analysis.writes.get(node, ())):
                 before = self._contents.get(root)
                 text = self.stored.write(node, root, before is not None) if len(roots) == 1 else None
+                if text is None:
+                    self.stored.forget([root])
                 self._contents[root] = text or digest_of((before, digest))
 
     def _row_of_table(self, node: fx.Node) -> tuple[Any, ...] | None:
@@ -139,7 +143,7 @@ class Fingerprint:
         """The sizes of the inputs that a node is made of; None if it is made of what differs from call to call
         otherwise."""
         sizes = set[Atom]()
-        reason = origin_of(node, self.recorder, self.analysis, (), sizes).reason
+        reason = origin_of(node, self.recorder, self.analysis, self._assigned, sizes).reason
         return sizes if reason is None else None
 
     def expression(self, size: Any) -> Any:
@@ -158,10 +162,11 @@ class Fingerprint:
         return env.memo.decide(le(one, other)) is True
 
     def asks_at_most(self, one: Any, other: Any) -> bool:
-        """Whether one size is at most another in the example, which becomes a fact of this recording."""
+        """Whether one size is at most another in the example, which becomes a fact of this recording. (Of a first one
+        it would be a condition of the program: there only what is known counts.)"""
         env = self.recorder.env
-        if one is other or env is None or self._sizes is not None:
-            return bool(one is other)
+        if one is other or env is None or self.earlier is None:
+            return self.is_at_most(one, other)
         return bool(env.core.evaluate(le(one, other), Origin("user line", note="what an earlier call left")))
 
     def is_done(self, node: fx.Node) -> bool:

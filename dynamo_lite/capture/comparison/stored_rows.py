@@ -6,7 +6,7 @@ buffer on its first call only, and reads it on later ones, is the program that f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,11 @@ class StoredRows:
             rows = before  # the rows are there already
         self.rows[root] = rows
         return rows.text
+
+    def forget(self, roots: Iterable[Any]) -> None:
+        """Something has been done to this memory of which it is not known what it leaves there."""
+        for root in roots:
+            self.rows.pop(root, None)
 
     def read(self, node: fx.Node) -> str | None:
         """The digest of a slice of a buffer that shows a table, or the first rows of one."""

@@ -172,7 +172,8 @@ def has_tables(changes: Sequence[Change], prints: Fingerprint) -> bool:
 
 def _is_table(value: Any) -> bool:
     is_one = is_fake(value) and value._has_symbolic_sizes_strides
-    return is_one and value.layout is torch.strided and not value.requires_grad
+    is_plain = is_one and value.layout is torch.strided and not (value.is_conj() or value.is_neg())
+    return is_plain and not value.requires_grad
 
 
 def _is_size(value: Any) -> bool:
