@@ -140,7 +140,7 @@ class FrameState:
         frame.unmerged = self.unmerged
 
     def let_go(self) -> None:
-        """Nobody goes on from here: what is held may die when the program drops it."""
+        """Releases the references: no frame is set to this state again."""
         self.locals.clear()
         self.stack.clear()
         for callee in self.callees:

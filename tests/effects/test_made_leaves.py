@@ -84,7 +84,7 @@ SAME: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
     "a factory": (lambda s, x: torch.zeros(2, requires_grad=True) + x, PLAIN),
     "a literal": (lambda s, x: torch.tensor([1.0, 2.0], requires_grad=True) * x, PLAIN),
     "a parameter": (lambda s, x: nn.Parameter(torch.zeros(2)) + x, PLAIN),
-    "forces of the input alone, that learn": (lambda s, x: _force(s, x, False, True), PLAIN),
+    "forces of the input alone, with create_graph": (lambda s, x: _force(s, x, False, True), PLAIN),
     "of a no_grad region": (lambda s, x: _quiet(lambda: s.w * 2).requires_grad_() * 1, PLAIN),
 }  # fmt: skip
 REFUSED: dict[str, Callable[..., Any]] = {

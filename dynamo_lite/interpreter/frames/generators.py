@@ -154,7 +154,7 @@ def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
         return vm.run(frame)
     except BaseException as exc:
         frame.state = RETURNED
-        if isinstance(exc, GeneratorExit) and frame.proxy is None:  # the traceback lives on, but nobody has it
+        if isinstance(exc, GeneratorExit) and frame.proxy is None:  # nothing refers to the traceback
             frame.locals.clear()
             frame.stack.clear()
         error = stop_error(frame.info.kind, exc)

@@ -1,4 +1,4 @@
-"""What the program learns of the world around it: files, streams, generators, values that differ from call to call.
+"""Reads of what is outside of the process, or differs from call to call: files, streams, ids, seeded generators.
 
 `files.py`: constants with a guard; `unique_values.py`: keys; `seeded_draws.py`: what a torch.Generator draws.
 Called by `tracing/calls/registry.py`, `native_calls.py`, `tracing/node_metadata.py`, and what asks for classes and
