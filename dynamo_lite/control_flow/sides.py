@@ -33,9 +33,8 @@ from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.frames.generators import give_up, suspended, waits_in_block
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
-from dynamo_lite.tracing.calls.context_values import ContextValues
-from dynamo_lite.tracing.calls.lru_cache import LruCaches
-from dynamo_lite.tracing.effects import classify, descriptions
+from dynamo_lite.tracing import assemble
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal, is_as_before
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
@@ -87,7 +86,8 @@ def run_side(
             side.over, unmoved = watch.settle()
             _check_iterators(tracer, watch, [part for part, _ in base.parts(frame)], side)
             side.switches = [switch.read() for switch in SWITCHES]
-            _check_variables(tracer)
+            for what in assemble.changed_by_features(tracer):
+                tracer.refuse("branch-differs", what=what, why="one side sets it")
             if tracer.writes.locks.counts() != locks:
                 tracer.refuse("branch-differs", what="a lock", why="one side takes or releases it")
             tracer.points.collect_if_due()
@@ -229,10 +229,9 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
     outer = tracer.journal
     tracer.journals.append(outer)
     tracer.journal = Journal(tracer.mark)
-    cached, by_size = dict(tracer.own(LruCaches)._results), list(tracer.own(LruCaches)._by_size)
+    forks = assemble.assembly().forks
+    saved = [fork.save(tracer) for fork in forks]
     switches = [switch.read() for switch in SWITCHES]
-    context = tracer.own(ContextValues)
-    variables, context.before = context.before, {}
     loops, watches = len(tracer.loops), len(tracer.watches)
     waiting = WeakSet(suspended(tracer.vm))
     tracer.depth += 1
@@ -251,8 +250,8 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
         tracer.journals.pop()
         outer.untracked |= inner.untracked
         outer.touched |= inner.touched
-        tracer.own(LruCaches)._results, tracer.own(LruCaches)._by_size = cached, by_size
-        context.before = variables
+        for fork, kept in zip(forks, saved):
+            fork.restore(tracer, kept)
         for watch in tracer.watches[watches:]:
             tracer.moved += watch.shared
             watch.forget()
@@ -300,12 +299,6 @@ def _check_iterators(tracer: Forking, watch: Watch, frames: list[Any], side: Sid
 
 
 # -- what a side leaves ------------------------------------------------------------------------------------------------
-
-
-def _check_variables(tracer: Forking) -> None:
-    for variable, value in tracer.own(ContextValues).before.items():
-        if variable.get(classify.MISSING) is not value:
-            tracer.refuse("branch-differs", what=f"the context variable {variable.name!r}", why="one side sets it")
 
 
 def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> None:

@@ -30,10 +30,10 @@ from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.nonstrict.caches import Cache
 from dynamo_lite.nonstrict.opaque_state import Hidden, Row, row_of
-from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.policy.native_modules import in_library
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 
 LIMIT = 200_000
 """Objects that are looked at, at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import CodeType
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, ClassVar, NoReturn, Protocol, TypeVar
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak
@@ -29,6 +29,9 @@ AnyState = TypeVar("AnyState", bound="FeatureState")
 
 class FeatureState:
     """What one feature keeps during a run: `TracerView.own` makes it when it is first asked for."""
+
+    from_the_start: ClassVar[bool] = False
+    """Whether it is made when the run begins, whether or not it is asked for."""
 
     def __init__(self, tracer: TracerView) -> None: ...
 

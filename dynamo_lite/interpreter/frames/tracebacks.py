@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 
 _PACKAGE = str(Path(__file__).resolve().parents[2])
-_FOLDERS = ("interpreter", "tracing", "capture", "control_flow", "explanation", "symbolic_shapes", "torch_internals")
+_FOLDERS = (
+    *("interpreter", "tracing", "features", "capture", "control_flow", "explanation", "symbolic_shapes"),
+    "torch_internals",
+)
 _OWN_FOLDERS = tuple(os.path.join(_PACKAGE, name, "") for name in _FOLDERS)
 """The code of the interpreter and of its observers: no frame of it is the program's."""
 _RECORDING = os.path.join(_PACKAGE, "capture", "")

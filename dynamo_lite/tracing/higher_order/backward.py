@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -17,11 +18,11 @@ from dynamo_lite.capture.fakes.static_cache import Inexact
 from dynamo_lite.capture.graph import subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.errors import GraphBreak, InternalError
+from dynamo_lite.errors import GraphBreak
 from dynamo_lite.torch_internals._torch_fake import without_mode
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.torch_internals._torch_tensors import _version as _VERSION
-from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.diagnostics import Abort, RunAgain
 from dynamo_lite.tracing.higher_order import function_calls
 from dynamo_lite.tracing.higher_order.function_calls import FunctionCall
 from dynamo_lite.tracing.higher_order.subgraph import trace
@@ -52,12 +53,15 @@ class Applied(NamedTuple):
         return self.result if type(self.result) is tuple else (self.result,)
 
 
-class Uncarried(InternalError):
+class Uncarried(RunAgain):
     """The backward of a Function cannot be a sub-graph: the run is made again, in which it raises. why: by its key."""
 
     def __init__(self, why: dict[str, str]) -> None:
         super().__init__("the backward of an autograd.Function cannot be part of the program")
         self.why = why
+
+    def changed(self, request: Any) -> Any:
+        return replace(request, uncarried=self.why)
 
 
 class Backwards(FeatureState):

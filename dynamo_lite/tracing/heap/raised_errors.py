@@ -36,7 +36,8 @@ def is_seen(tracer: TracerView, change: Change) -> bool:
     return ("attr", id(change.owner), name) in tracer.reads.places
 
 
-def rules() -> dict[int, Step]:
-    """id(callable) → what is done before it is called."""
-    kinds = ((GeneratorType, "throw"), (CoroutineType, "throw"), (AsyncGeneratorType, "athrow"))
-    return {id(kind.__dict__[name]): call_throw for kind, name in kinds}
+RULES: dict[int, Step] = {
+    id(kind.__dict__[name]): call_throw
+    for kind, name in ((GeneratorType, "throw"), (CoroutineType, "throw"), (AsyncGeneratorType, "athrow"))
+}
+"""id(callable) → what is done before it is called."""

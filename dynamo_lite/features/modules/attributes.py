@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from dynamo_lite.features.tracebacks import hidden_frames
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.mro import instance_dict

@@ -1,0 +1,112 @@
+"""The records of features (dynamo_lite/tracing/feature.py), and what assembly refuses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import dynamo_lite
+from dynamo_lite.errors import InternalError
+from dynamo_lite.features import FEATURES
+from dynamo_lite.tracing import assemble
+from dynamo_lite.tracing.feature import Feature, Stays
+from dynamo_lite.tracing.interfaces import FeatureState
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+
+FOLDER = Path(dynamo_lite.__file__).parent / "features"
+
+
+def test_each_folder_is_a_feature_of_the_list() -> None:
+    folders = {path.name for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert {feature.name for feature in FEATURES} == folders
+
+
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_a_feature_imports_what_it_needs(feature: Feature) -> None:
+    """And needs what it imports; what it needs comes before it."""
+    imported = set()
+    for path in (FOLDER / feature.name).rglob("*.py"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            words = line.split()
+            if words[:1] == ["from"] and words[1].startswith("dynamo_lite.features."):
+                imported.add(words[1].split(".")[2])
+    assert imported - {feature.name} == {*feature.needs}
+    names = [other.name for other in FEATURES]
+    assert all(names.index(other) < names.index(feature.name) for other in feature.needs)
+
+
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_a_record_is_complete(feature: Feature) -> None:
+    states = set()
+    for path in (FOLDER / feature.name).rglob("*.py"):
+        module = ".".join(("dynamo_lite.features", feature.name, path.stem))
+        if path.stem != "__init__":
+            values = vars(__import__(module, fromlist=["_"])).values()
+            states |= {v for v in values if isinstance(v, type) and issubclass(v, FeatureState) and v.__module__ == module}
+    assert states == {*feature.state}
+    assert {*feature.refusals} <= {*REFUSALS}
+
+
+def test_a_record_is_small() -> None:
+    assert len(fields(Feature)) <= 16
+
+
+def test_the_engine_imports_no_feature() -> None:
+    """`dynamo_lite/run/run.py` has the list; control flow and explain are above the features."""
+    wrong = []
+    for package in ("interpreter", "capture", "program", "tracing", "nonstrict", "logging", "run"):
+        for path in (FOLDER.parent / package).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            allowed = 1 if path.name == "run.py" and package == "run" else 0
+            if len(re.findall(r"(?:import|from) dynamo_lite\.features", text)) != allowed:
+                wrong.append(str(path.relative_to(FOLDER.parent)))
+    assert wrong == []
+
+
+class _State(FeatureState):
+    """Some state."""
+
+
+def test_state_without_a_fork_cannot_be_assembled() -> None:
+    with pytest.raises(InternalError, match="has state and no `fork`"):
+        assemble.Assembly([Feature("one", state=(_State,))])
+    assert assemble.Assembly([Feature("one", state=(_State,), fork=Stays("it is only for this test"))]).forks == ()
+
+
+def test_two_features_with_a_rule_for_one_callable_cannot_be_assembled() -> None:
+    def rules() -> dict[int, Any]:
+        return {id(len): len}
+
+    with pytest.raises(InternalError, match="'two'"):
+        assemble.Assembly([Feature("one", rules=rules), Feature("two", rules=rules)]).rules()
+
+
+class _Linear(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 4)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        y = self.linear(x)
+        if x.shape[0] > 1:
+            y = y.relu()
+        return y.sin() if y.sum() > 0 else y.cos()
+
+
+@pytest.mark.parametrize("name", [feature.name for feature in FEATURES])
+def test_the_rest_works_without_a_feature(name: str) -> None:
+    module, x = _Linear(), torch.randn(5, 3)
+    with assemble.without(name):
+        program = dynamo_lite.export(module, (x,), dynamic_shapes=({0: dynamo_lite.Dim.AUTO},))
+    for rows in (1, 2, 7):
+        for sign in (1, -1):
+            x = sign * torch.rand(rows, 3)
+            assert torch.equal(program.module()(x), module(x))
