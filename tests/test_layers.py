@@ -1,4 +1,4 @@
-"""Imports against the table of layers in docs/architecture.md; no circle of files; names; lengths of files and functions."""
+"""Imports against the table of layers in docs/architecture.md; no circle of files; names; long files and functions."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -47,8 +48,8 @@ def test_a_record_is_complete(feature: Feature) -> None:
     for path in (FOLDER / feature.name).rglob("*.py"):
         module = ".".join(("dynamo_lite.features", feature.name, path.stem))
         if path.stem != "__init__":
-            values = vars(__import__(module, fromlist=["_"])).values()
-            states |= {v for v in values if isinstance(v, type) and issubclass(v, FeatureState) and v.__module__ == module}
+            own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type)]
+            states |= {kind for kind in own if issubclass(kind, FeatureState) and kind.__module__ == module}
     assert states == {*feature.state}
     assert {*feature.refusals} <= {*REFUSALS}
 

@@ -2,5 +2,5 @@
 
 `lru_cache.py` answers calls of cached functions: from the cache (a guard says that it still holds the result), or by
 running the function and keeping the result in a table of the trace. `context_values.py` undoes ContextVar.set.
-Neither the cache's statistics nor a variable that stays changed can be part of a program: `feature.py` has the refusals.
+A cache's statistics and a variable that stays changed can be no part of a program; `feature.py` names the refusals.
 """
