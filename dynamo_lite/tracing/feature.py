@@ -1,8 +1,8 @@
 """The record of a feature: everything in which it takes part during an export, in one value.
 
-A feature is a folder of `dynamo_lite/features` whose file `feature.py` has `FEATURE`, an instance of `Feature`. The
-folder is all there is of it: the engine (`dynamo_lite/tracing`, `dynamo_lite/run`) imports no feature. `assemble.py`
-makes of the records what the engine uses.
+A feature is a folder of `dynamo_lite/features` whose file `feature.py` has `FEATURE`, an instance of `Feature`, or one
+file that has it. That is all there is of it: the engine (`dynamo_lite/tracing`, `dynamo_lite/run`) imports no feature.
+`assemble.py` makes of the records what the engine uses.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Feature:
     """One feature. Each field but `name` may be left out.
 
     Attributes:
-        name: the name of its folder.
+        name: the name of its folder or file.
         needs: the features whose files its own may import.
         state: the classes of what it keeps during a run.
         rules: id(callable) → rule, for callables that are there when a run begins; asked once for each run.

@@ -28,7 +28,7 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.calls import annotations as annotated_calls
-from dynamo_lite.tracing.calls import marked_constructors, native_calls, torchscript
+from dynamo_lite.tracing.calls import marked_constructors, native_calls
 from dynamo_lite.tracing.feature import Planner
 from dynamo_lite.tracing.heap import call_reads, lifetimes
 from dynamo_lite.tracing.interfaces import Step, TracerView
@@ -82,7 +82,7 @@ _WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": 
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, hashing.plan_own_hash)
 """What looks at Python functions for which there is no rule."""
-_BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan, torchscript.plan)
+_BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)
 """What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
 
 _C_CALLABLES = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType})

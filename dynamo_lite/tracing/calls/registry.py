@@ -26,8 +26,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.calls import annotations as marked
-from dynamo_lite.tracing.calls import autocast, marked_constructors, pickles, torchscript
-from dynamo_lite.tracing.calls.distributed import table as of_distributed
+from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.feature import NamedRules
 from dynamo_lite.tracing.heap import lifetimes, raised_errors
@@ -65,7 +64,7 @@ from dynamo_lite.tracing.tensors.hashing import call_pop
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-from dynamo_lite.tracing.world import files, unique_values
+from dynamo_lite.tracing.world import unique_values
 
 
 def _skip(name: str) -> Step:
@@ -235,8 +234,6 @@ def _functions() -> dict[int, Step]:
         id(copy.copy): call_copy,
         id(set.pop): call_pop,
         id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
-        **pickles.table(),
-        **files.table(),
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
@@ -255,9 +252,6 @@ _NAMED: tuple[NamedRules, ...] = (
     NamedRules(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
     NamedRules(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
     NamedRules(skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
-    NamedRules(files.QUESTIONS, files.question),
-    NamedRules(files.READS, files.read),
-    NamedRules(("pathlib:Path.mkdir",), files.make_directory),
     NamedRules(skipped_calls.READS_DATA, _refusal("data-dependent-value")),
     NamedRules(skipped_calls.READS_FUNCTION_MODES, lambda name: type_queries.call_mode_query),
     NamedRules(skipped_calls.READS_MODES, _refusal("process-state")),
@@ -295,12 +289,10 @@ def table() -> dict[int, Step]:
     rows = _of_names()
     rows |= dual_numbers.table()
     rows |= _functions()
-    rows |= of_distributed()
     for part in (
         methods,
         subclass_constructors,
         lifetimes,
-        autocast,
         marked,
         shared_memory,
         higher_order,
@@ -309,7 +301,6 @@ def table() -> dict[int, Step]:
         native_arguments,
         dict_keys,
         runtime_values,
-        torchscript,
         numpy_functions,
         squeezed,
     ):

@@ -24,6 +24,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
     uncompiled_function,
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.tracing.feature import Feature, Stays
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
@@ -170,8 +171,13 @@ def _is_made_here(value: Any, copied: bool) -> bool:
 _PLAIN = frozenset({bool, int, float, complex, str, type(None), torch.dtype, torch.device, *SYMBOLIC})
 _COPIED = frozenset({"ListType", "DictType"})
 _STEPS: dict[type, Step] = {torch.ScriptMethod: call_method, torch.jit.ScriptFunction: call_function}
+_RULES: dict[int, Step] = {id(torch.jit.is_scripting): call_is_scripting}
 
-
-def table() -> dict[int, Step]:
-    """id(callable) → rule."""
-    return {id(torch.jit.is_scripting): call_is_scripting}
+FEATURE = Feature(
+    name="torchscript",
+    state=(CompiledCalls,),
+    rules=lambda: _RULES,
+    c_steps=(plan,),
+    fork=Stays("`any` only widens what the program rests on, and `scripting` counts calls that have not returned"),
+    refusals=("script-module", "script-object"),
+)
