@@ -16,7 +16,7 @@ from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.feature import Feature, NamedRules, Stays
+from dynamo_lite.tracing.feature import Feature, NamedRules
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 QUESTIONS: tuple[str, ...] = (
@@ -29,6 +29,8 @@ READS: tuple[str, ...] = ("pathlib:Path.read_text", "pathlib:Path.read_bytes", "
 
 class Files(FeatureState):
     """asked: the guards' functions, by what they ask; unmade: directories that eager would have made."""
+
+    stays = "what a side asks is a guard in any case; a directory that it leaves out is only refused later"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
@@ -163,6 +165,5 @@ FEATURE = Feature(
         NamedRules(READS, read),
         NamedRules(("pathlib:Path.mkdir",), make_directory),
     ),
-    fork=Stays("what a side asks is a guard in any case; a directory that a side does not make is only refused later"),
     refusals=("outside-world",),
 )

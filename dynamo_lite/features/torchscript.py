@@ -24,7 +24,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
     uncompiled_function,
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.feature import Feature, Stays
+from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
@@ -62,6 +62,8 @@ class CompiledCalls(FeatureState):
 
     scripting: how many scripted functions are running as the Python functions that they were made from.
     """
+
+    stays = "`any` says less of the program if it is true; `scripting` counts calls that have not returned"
 
     def __init__(self, tracer: TracerView) -> None:
         self.any = False
@@ -178,6 +180,5 @@ FEATURE = Feature(
     state=(CompiledCalls,),
     rules=lambda: _RULES,
     c_steps=(plan,),
-    fork=Stays("`any` only widens what the program rests on, and `scripting` counts calls that have not returned"),
     refusals=("script-module", "script-object"),
 )

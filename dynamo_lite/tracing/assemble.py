@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from dynamo_lite.errors import InternalError
-from dynamo_lite.tracing.feature import AfterCall, Feature, Fork, NamedRules, Pass, Planner
-from dynamo_lite.tracing.interfaces import FeatureState, Reader, Step, TracerView
+from dynamo_lite.tracing.feature import AfterCall, Feature, NamedRules, Pass, Planner
+from dynamo_lite.tracing.feature_state import FeatureState
+from dynamo_lite.tracing.interfaces import Reader, Step
 
 
 class Assembly:
@@ -25,15 +26,11 @@ class Assembly:
         self.c_steps: tuple[Planner, ...] = tuple(p for f in self.features for p in f.c_steps)
         self.before_end: tuple[Pass, ...] = tuple(check for f in self.features for check in f.before_end)
         self.guards = tuple(f.guards for f in self.features if f.guards is not None)
-        self.forks: tuple[Fork, ...] = tuple(f.fork for f in self.features if isinstance(f.fork, Fork))
         self.from_the_start: tuple[type[FeatureState], ...] = tuple(
             kind for f in self.features for kind in f.state if kind.from_the_start
         )
         self.after: dict[int, AfterCall] = _joined((f.name, f.after()) for f in self.features if f.after is not None)
         self.reads: dict[type, Reader] = _joined((f.name, f.reads) for f in self.features if f.reads is not None)
-        for feature in self.features:
-            if feature.state and feature.fork is None:
-                raise InternalError(f"the feature {feature.name!r} has state and no `fork`")
 
     def rules(self) -> dict[int, Step]:
         """id(callable) → rule, for what is loaded now."""
@@ -65,14 +62,6 @@ def assembly() -> Assembly:
     """What the features in use come to."""
     assert _assembly is not None, "dynamo_lite.features is not imported"
     return _assembly
-
-
-def changed_by_features(tracer: TracerView) -> Iterator[str]:
-    """What a side of a branch or a sub-graph has changed and no feature can put back, in words."""
-    for fork in assembly().forks:
-        what = None if fork.changed is None else fork.changed(tracer)
-        if what is not None:
-            yield what
 
 
 @contextmanager

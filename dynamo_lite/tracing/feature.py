@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dynamo_lite.tracing.interfaces import FeatureState, Reader, Step, TracerView
+from dynamo_lite.tracing.feature_state import FeatureState
+from dynamo_lite.tracing.interfaces import Reader, Step, TracerView
 
 Planner = Callable[[TracerView, Any], "Step | None"]
 """(tracer, fn) → the step of the call plan of `fn`, or None where the feature does not take part in its calls."""
@@ -36,24 +37,6 @@ class NamedRules(NamedTuple):
     is_skipped: bool = False
 
 
-class Fork(NamedTuple):
-    """How a branch or a sub-graph leaves a feature's state as it was.
-
-    save: what is kept of the state at the beginning
-    restore: puts back what `save` gave, at the end
-    changed: what was changed, in words, that cannot be put back, or that no merge of two sides can express; None if
-        there is nothing
-    """
-
-    save: Callable[[TracerView], Any]
-    restore: Callable[[TracerView, Any], None]
-    changed: Callable[[TracerView], str | None] | None = None
-
-
-class Stays(str):
-    """In the place of a Fork: why the state may stay as a side of a branch leaves it."""
-
-
 @dataclass(frozen=True)
 class Feature:
     """One feature. Each field but `name` may be left out.
@@ -61,7 +44,7 @@ class Feature:
     Attributes:
         name: the name of its folder or file.
         needs: the features whose files its own may import.
-        state: the classes of what it keeps during a run.
+        state: the classes of what it keeps during a run (feature_state.py).
         rules: id(callable) → rule, for callables that are there when a run begins; asked once for each run.
         named: rules of callables by name.
         function_steps: planners for Python functions without a rule.
@@ -69,7 +52,6 @@ class Feature:
         after: id(callable) → what becomes of the result of a call that has run natively.
         reads: type → who answers reads of the attributes of its instances.
         before_end: passes over a finished run, while operators are still recorded.
-        fork: how a branch leaves `state` as it was, or why it need not. Required where there is state.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
         refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).
     """
@@ -84,6 +66,5 @@ class Feature:
     after: Callable[[], Mapping[int, AfterCall]] | None = None
     reads: Mapping[type, Reader] | None = None
     before_end: tuple[Pass, ...] = ()
-    fork: Fork | Stays | None = None
     guards: Callable[[Any, TracerView], None] | None = None
     refusals: tuple[str, ...] = ()

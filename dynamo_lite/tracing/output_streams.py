@@ -12,6 +12,8 @@ from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 class OutputStreams(FeatureState):
     """Whether prints and warnings go where they went when the run began, or to something of the program's."""
 
+    stays = "it is what the process had when the run began"
+
     def __init__(self, tracer: TracerView) -> None:
         self._streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
         self._warnings = _shown_by()

@@ -16,8 +16,8 @@ import dynamo_lite
 from dynamo_lite.errors import InternalError
 from dynamo_lite.features import FEATURES
 from dynamo_lite.tracing import assemble
-from dynamo_lite.tracing.feature import Feature, Stays
-from dynamo_lite.tracing.interfaces import FeatureState
+from dynamo_lite.tracing.feature import Feature
+from dynamo_lite.tracing.feature_state import FeatureState
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 FOLDER = Path(dynamo_lite.__file__).parent / "features"
@@ -75,14 +75,19 @@ def test_the_engine_imports_no_feature() -> None:
     assert wrong == []
 
 
-class _State(FeatureState):
-    """Some state."""
+def test_state_of_which_no_branch_is_told_cannot_be_defined() -> None:
+    with pytest.raises(TypeError, match="neither `save` and `restore` nor a reason why it stays"):
+
+        class Forgotten(FeatureState):
+            """Some state."""
 
 
-def test_state_without_a_fork_cannot_be_assembled() -> None:
-    with pytest.raises(InternalError, match="has state and no `fork`"):
-        assemble.Assembly([Feature("one", state=(_State,))])
-    assert assemble.Assembly([Feature("one", state=(_State,), fork=Stays("it is only for this test"))]).forks == ()
+def test_states_are_put_back_in_pairs() -> None:
+    """A class that is put back has no reason to stay, and the other way round."""
+    states = [kind for feature in FEATURES for kind in feature.state]
+    assert states
+    for kind in states:
+        assert bool(kind.stays) != (kind.restore is not FeatureState.restore), kind
 
 
 def test_two_features_with_a_rule_for_one_callable_cannot_be_assembled() -> None:

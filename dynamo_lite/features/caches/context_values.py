@@ -25,6 +25,10 @@ class ContextValues(FeatureState):
     def restore(self, saved: dict[ContextVar[Any], Any]) -> None:
         self.before = {**self.before, **saved}
 
+    def changed(self, saved: Any) -> str | None:
+        changes = self.changes()
+        return f"the context variable {changes[0][0].name!r}" if changes else None
+
     def changes(self) -> list[tuple[ContextVar[Any], Any, Any]]:
         """The variables that hold another value than before, with both values."""
         rows = ((variable, before, variable.get(MISSING)) for variable, before in self.before.items())
@@ -48,12 +52,6 @@ def call_context_var(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> 
 
     tracer.journal.on_rollback(undo)
     return token
-
-
-def changed(tracer: TracerView) -> str | None:
-    """The first variable that a side of a branch leaves changed, in words."""
-    changes = tracer.own(ContextValues).changes()
-    return f"the context variable {changes[0][0].name!r}" if changes else None
 
 
 def check_restored(run: FinishedRun, call: CallRecord) -> None:

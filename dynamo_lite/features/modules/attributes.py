@@ -35,6 +35,13 @@ class PartsRead(FeatureState):
     def __init__(self, tracer: TracerView) -> None:
         self.known: dict[tuple[int, str], tuple[int, int]] = {}
 
+    def save(self) -> None:
+        """Nothing is kept: what is read again is put into the log again."""
+
+    def restore(self, saved: None) -> None:
+        """The log forgets the order of reads and writes on a side (control_flow/undoing/first_reads.py)."""
+        self.known.clear()
+
 
 def call_getattr(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """nn.Module.__getattr__(module, name)"""

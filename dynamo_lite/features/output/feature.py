@@ -7,7 +7,7 @@ import traceback
 import warnings
 
 from dynamo_lite.features.output import listeners, log_calls, printing
-from dynamo_lite.tracing.feature import Feature, NamedRules, Stays
+from dynamo_lite.tracing.feature import Feature, NamedRules
 
 _RULES = {
     id(builtins.print): printing.call_print,
@@ -25,6 +25,5 @@ FEATURE = Feature(
         NamedRules(printing.WARNINGS, lambda name: printing.call_warn),
     ),
     before_end=(listeners.check_unread,),
-    fork=Stays("who would have heard of what was skipped is asked about whether or not the call's side is taken"),
     refusals=("global-state", "outside-object"),
 )

@@ -18,6 +18,8 @@ _STATE = (list, dict, set)
 class Listeners(FeatureState):
     """The filters of warnings when the run begins, and the receivers of what was skipped."""
 
+    stays = "who would have received what was skipped on a side may have received it"
+
     from_the_start = True
 
     def __init__(self, tracer: TracerView) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 
 from dynamo_lite.features.tracebacks import hidden_frames
-from dynamo_lite.tracing.feature import Feature, Stays
+from dynamo_lite.tracing.feature import Feature
 
 FEATURE = Feature(
     name="tracebacks",
     state=(hidden_frames.ModuleCalls,),
     rules=hidden_frames.rules,
     reads={TracebackType: hidden_frames.read_traceback},
-    fork=Stays("the calls of modules are left as they are entered; an error that has left one has left it"),
 )

@@ -45,6 +45,8 @@ class HiddenFrames(RunAgain):
 class ModuleCalls(FeatureState):
     """How many calls of modules are running without their own frames, and whether an error has left one."""
 
+    stays = "calls are left as they are entered, and an error may have left one for good"
+
     def __init__(self, tracer: TracerView) -> None:
         self.at_work = 0
         self.left_by_error = False

@@ -16,6 +16,8 @@ from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 class LooksAtTracebacks(FeatureState):
     """Whether the program looked at any traceback."""
 
+    stays = "what was looked at on one side counts for the program"
+
     def __init__(self, tracer: TracerView) -> None:
         self.happened = False
 

@@ -21,8 +21,8 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.effects import classify, descriptions
+from dynamo_lite.tracing.feature_state import changes, restore_all, save_all
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import TracerView
@@ -143,21 +143,19 @@ def no_effects(tracer: TracerView, operator: str) -> Iterator[None]:
     made = set(tracer.made_dicts)
     tracer.made_dicts.clear()
     state = TorchState()
-    forks = assemble.assembly().forks
-    saved = [fork.save(tracer) for fork in forks]
+    saved = save_all(tracer)
     try:
         yield
         _check_journal(tracer, operator, older, made)
         for name, _, now in state.changed():
             tracer.refuse("subgraph-effect", operator=operator, what=f"{name} (it leaves {now})")
-        for what in assemble.changed_by_features(tracer):
+        for what in changes(saved):
             tracer.refuse("subgraph-effect", operator=operator, what=what)
     finally:
         inner, tracer.journal = tracer.journal, outer
         outer.absorb(inner)
         tracer.made_dicts |= made
-        for fork, kept in zip(forks, saved):
-            fork.restore(tracer, kept)
+        restore_all(saved)
 
 
 def _check_journal(tracer: TracerView, operator: str, older: set[int], older_dicts: set[int]) -> None:

@@ -28,6 +28,8 @@ TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 class NativeOutput(FeatureState):
     """is_printing: whether print() and the like are making a text, where CPython runs the program (nonstrict)."""
 
+    stays = "no branch is captured where CPython runs the program"
+
     def __init__(self, tracer: TracerView) -> None:
         self.is_printing: Callable[[], bool] = bool
 

@@ -28,6 +28,8 @@ OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 class TextsAtWork(FeatureState):
     """What the current instruction has asked for its text."""
 
+    stays = "it is about one instruction, which is no branch"
+
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._at: Any = None
