@@ -156,7 +156,7 @@ def check_saved(tracer: TracerView, rows: Sequence[SavedTensor]) -> None:
             node.meta.update({**first.meta, "val": None})
 
 
-_A_BOOL = {"dtype": torch.bool, "device": torch.device("cpu"), "pin_memory": False}
+_A_BOOL: dict[str, Any] = {"dtype": torch.bool, "device": torch.device("cpu"), "pin_memory": False}
 """Of the tensor that is false, for an assertion that raises when it runs, and not when torch traces the graph. (It does
 so for the backward of a cond: there an assertion of the constant False would raise for both sides.)"""
 
