@@ -43,6 +43,7 @@ from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order.backward import Backwards, Uncarried
 from dynamo_lite.tracing.later_calls import persisted_sizes
+from dynamo_lite.tracing.module_calls import bound_by_name
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
@@ -186,7 +187,7 @@ class Run:
         self.recorder.layout.expect(leaves)
         attributes.carry_over(inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
-        tracer.reads.key_orders = KeyOrders((args, kwargs)) or None
+        tracer.reads.key_orders = KeyOrders((args, kwargs), bound_by_name(self.mod)) or None
         return CallRecord(args, kwargs, leaves)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

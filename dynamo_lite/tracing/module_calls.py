@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from torch import nn
@@ -18,7 +19,7 @@ def call_module(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     def run() -> Any:
         if whole:
             return vm.interpret_function(fn, args, kwargs)
-        if _has_hooks(module):
+        if has_hooks(module):
             return vm.call(nn.Module._call_impl, args, kwargs)
         tracer.reads.read("hooks", module)
         return vm.call(datamodel.getattr_(vm, module, "forward"), args[1:], kwargs)
@@ -29,7 +30,7 @@ def call_module(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         return run() if signatures is None else signatures.call(tracer.modules.called, args[1:], kwargs, run)
 
 
-def _has_hooks(module: nn.Module) -> bool:
+def has_hooks(module: nn.Module) -> bool:
     everywhere = nn.modules.module
     return bool(
         module._backward_hooks
@@ -41,6 +42,21 @@ def _has_hooks(module: nn.Module) -> bool:
         or everywhere._global_forward_hooks
         or everywhere._global_forward_pre_hooks
     )
+
+
+def bound_by_name(mod: Any) -> frozenset[str]:
+    """The names of the parameters of a module's `forward`, or of a function, where a call's keyword arguments come to
+    it as they are given: no hook and no wrapper with `**kwargs` sees them first."""
+    fn = mod
+    if isinstance(mod, nn.Module):
+        if type(mod).__call__ is not nn.Module.__call__ or has_hooks(mod):
+            return frozenset()
+        fn = mod.forward
+    fn = getattr(fn, "__func__", fn)
+    if type(fn) is not FunctionType:
+        return frozenset()
+    code = fn.__code__
+    return frozenset(code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount])
 
 
 def table() -> dict[int, Step]:
