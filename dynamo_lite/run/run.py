@@ -85,6 +85,7 @@ class Run:
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             self.recorder.env.unanswered = self.tracer.undecided
+            self.recorder.env.for_text = self.tracer.own(TextsAtWork).number
             self.recorder.env.refuses_size = self.tracer.too_large
             self.recorder.env.deferring = context.check_deferred
             builtin_calls.attach(self.tracer, self.recorder.env)
@@ -234,7 +235,7 @@ class Run:
         env = self.recorder.env
         if env is not None:
             env.where = _nowhere
-            env.unanswered = env.specialized = env.deferring = env.refuses_size = None
+            env.unanswered = env.for_text = env.specialized = env.deferring = env.refuses_size = None
 
 
 def _nowhere() -> Origin:
