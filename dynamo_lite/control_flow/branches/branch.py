@@ -88,7 +88,7 @@ class Branch:
         self.base = FrameState.of(self.frame, self.callees)
         self.made: list[Side] = []
         self.goes_on_in: Any = None  # the frame, if it is a caller's
-        self.raises: Exception | None = None  # what both sides raise
+        self.raises: BaseException | None = None  # what both sides raise
         self.flow: FlowGraph = flow_of(self.frame.info)
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
         env = self.tracer.recorder.env

@@ -18,7 +18,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 Binary = Callable[[Any, Any, Any], Any]
 _NUMBERS = frozenset({int, float, bool, complex, str, bytes, type(None)})
 _SEQUENCES = frozenset({list, tuple})
-_KEYS = type({}.keys())
+_KEYS: type = type({}.keys())
 _EXACT_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 
 PLAIN_BINARY: dict[str, Callable[[Any, Any], Any]] = {
