@@ -139,3 +139,60 @@ def test_a_size_is_as_the_text_says() -> None:
     torch.testing.assert_close(run(X), read(X))
     with pytest.raises(InputMismatch):
         run(torch.ones(12, 3))
+
+
+def both_raise(x: Tensor) -> Tensor:
+    if x.sum() > 0:
+        if x.max() > 3:
+            raise ValueError("large")
+        else:
+            raise KeyError("small")
+    return x * 2
+
+
+def raised_by_a_call(x: Tensor) -> Tensor:
+    def fail(x: Tensor) -> None:
+        raise ValueError("large" if x.max() > 3 else "small")
+
+    if x.sum() > 0:
+        fail(x)
+    return x * 2
+
+
+def one_caught(x: Tensor) -> Tensor:
+    try:
+        return both_raise(x)
+    except KeyError:
+        return x * 7
+
+
+@pytest.mark.parametrize("program", [both_raise, raised_by_a_call])
+def test_a_side_that_raises_whatever_the_data_are(program: Callable[[Tensor], Tensor]) -> None:
+    run = dynamo_lite.export(program, (-X,)).module()
+    for x in (-X, X, X * 0.1, X * 0):
+        try:
+            expected = program(x)
+        except (ValueError, KeyError):
+            with pytest.raises(RuntimeError):
+                run(x)
+        else:
+            torch.testing.assert_close(run(x), expected)
+
+
+def test_an_error_that_is_caught_is_a_way_on() -> None:
+    with pytest.raises(GraphBreak, match="the program may catch"):
+        dynamo_lite.export(one_caught, (-X,))
+
+
+def test_a_change_before_both_errors_is_refused() -> None:
+    def noted(x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            x.add_(1)
+            if x.max() > 3:
+                raise ValueError("large")
+            else:
+                raise KeyError("small")
+        return x * 2
+
+    with pytest.raises(GraphBreak, match="changes an input"):
+        dynamo_lite.export(noted, (-X,))

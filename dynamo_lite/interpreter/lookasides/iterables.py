@@ -45,10 +45,11 @@ def _iterates(fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
 
 def are_unordered(fn: Any, args: tuple[Any, ...]) -> bool:
     """Whether `fn` makes the same of a dict's keys or items in any order, and calls nothing of the program's."""
-    if type(args[0]) is _ITEMS:
-        return fn is sorted and set(map(type, args[0].mapping)) <= {str}  # no two are equal: no value is compared
-    if type(args[0]) in (dict, _KEYS):
-        kinds = set(map(type, args[0]))
+    given: Any = args[0]
+    if type(given) is _ITEMS:
+        return fn is sorted and set(map(type, given.mapping)) <= {str}  # no two are equal: no value is compared
+    if type(given) in (dict, _KEYS):
+        kinds = set(map(type, given))
         return len(kinds) < 2 and kinds <= {str, int} if fn is sorted else fn in (set, frozenset) and kinds <= ATOMS
     return False
 
