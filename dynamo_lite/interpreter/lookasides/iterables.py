@@ -15,8 +15,8 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.lookasides.callbacks import through_interpreter
 
-_KEYS: type = type({}.keys())
-_ITEMS: type = type({}.items())
+_KEYS: Any = type({}.keys())
+_ITEMS: Any = type({}.items())
 _CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, range)
 
 

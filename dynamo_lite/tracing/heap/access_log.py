@@ -265,10 +265,11 @@ class Reads:
         elif how == "parts":
             self.parts(owner)
         elif how == "unordered":
-            if self.key_orders is not None and key is not None:
-                self.key_orders.merged(key, dict.items(owner))
-            with self.without_order():
-                self.read("items", owner)
+            orders, self.key_orders = self.key_orders, None
+            if orders is not None and key:  # what is written into a dict that is empty takes no other's place
+                orders.merged(key, dict.items(owner))
+            self.read("items", owner)
+            self.key_orders = orders
         elif how == "global":
             for namespace in (owner, self.vm.frame.builtins):
                 self.namespaces[id(namespace)] = namespace
@@ -302,7 +303,7 @@ class Reads:
         deletes = value is DELETED
         if self.key_orders is not None and not deletes and kind in ("item", "attr"):
             holder = owner if kind == "item" else classes.instance_dict(owner)
-            if issubclass(type(holder), dict):
+            if issubclass(type(holder), dict) and (type(key) not in KEYS or dict.__contains__(holder, key)):
                 self.key_orders.merged(holder, ((key, value),))
         how = kind if kind in ("attr", "cell") else "item"
         key = None if how == "cell" else key
