@@ -88,11 +88,11 @@ class Observer:
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         """The program is about to look at `owner` in another way than by reading one value of it.
 
-        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "arguments" (a dict's items, for a
-        call), "keys" (those of a dict), "truth",
-        "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to text finds in
-        it, at any depth), "is" (whether it is the object `key`), "attr" (the attribute `key` was asked for and is
-        not there), or "global" (neither these globals nor the builtins have the name `key`).
+        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "unordered" (a dict's items,
+        whose order does not show: for a call, for the dict `key`, or in set algebra), "keys" (those of a dict),
+        "truth", "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to
+        text finds in it, at any depth), "is" (whether it is the object `key`), "attr" (the attribute `key` was asked
+        for and is not there), or "global" (neither these globals nor the builtins have the name `key`).
         """
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:

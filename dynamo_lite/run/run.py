@@ -27,7 +27,7 @@ from dynamo_lite.run.request import RunRequest
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch_dynamo
-from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
+from dynamo_lite.tracing.assumptions.key_orders import KeyOrders, bound_by_name
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort, RunAgain
 from dynamo_lite.tracing.effects.descriptions import Effects
@@ -84,6 +84,7 @@ class Run:
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             self.recorder.env.unanswered = self.tracer.undecided
+            self.recorder.env.for_text = self.tracer.own(TextsAtWork).number
             self.recorder.env.refuses_size = self.tracer.too_large
             self.recorder.env.deferring = context.check_deferred
             builtin_calls.attach(self.tracer, self.recorder.env)
@@ -186,7 +187,7 @@ class Run:
         self.recorder.layout.expect(leaves)
         attributes.carry_over(inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
-        tracer.reads.key_orders = KeyOrders((args, kwargs)) or None
+        tracer.reads.key_orders = KeyOrders((args, kwargs), bound_by_name(self.mod)) or None
         return CallRecord(args, kwargs, leaves)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -233,7 +234,7 @@ class Run:
         env = self.recorder.env
         if env is not None:
             env.where = _nowhere
-            env.unanswered = env.specialized = env.deferring = env.refuses_size = None
+            env.unanswered = env.for_text = env.specialized = env.deferring = env.refuses_size = None
 
 
 def _nowhere() -> Origin:

@@ -18,7 +18,7 @@ from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.interpreter.datamodel import trampoline_code, trampolines
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
-from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import assemble, read_plans, write_plans
 from dynamo_lite.tracing.calls import annotations as annotated_calls
 from dynamo_lite.tracing.calls import marked_constructors, native_calls, registry
@@ -260,7 +260,7 @@ class Tracer(Refusing):
                 return
             by_name = write_plans.BY_NAME.get(key)
         if kind != "inplace":
-            self.reads.write(kind, owner, key, value is DELETED)
+            self.reads.write(kind, owner, key, value)
         for listener in self.plans.write_listeners:
             listener(self, owner, value)
         if by_name is not None:

@@ -154,6 +154,8 @@ class Decisions:
         node = sym_node.current()
         if isinstance(node, Float):
             value = self.hint_of(node)
+            if value is None and (value := self._for_text(sym_node)) is not None:
+                return value
             if value is None:
                 raise self.unknown(node, self._env.where())
             if node.op != "const":
@@ -166,6 +168,8 @@ class Decisions:
         if lo == hi:
             return int(lo)
         value = sym_node.hint
+        if value is None and (value := self._for_text(sym_node)) is not None:
+            return value
         if value is None:
             error = self.unknown(node, self._env.where())
             value = self.hint_of(node)  # as in evaluate_sym_node
@@ -174,6 +178,11 @@ class Decisions:
             return value
         self._fix(eq(node, value), node, value)
         return value
+
+    def _for_text(self, sym_node: SymNode) -> Any:
+        """A number of which C code makes a text that has not been read yet; None otherwise."""
+        stands_in = self._env.for_text
+        return stands_in(sym_node) if stands_in is not None and self._context.inside == PROGRAM else None
 
     def _fix(self, equality: Bool, node: Any, value: Any) -> None:
         """The value of an expression was taken: a guard."""

@@ -50,6 +50,8 @@ class TorchShapeEnv:
         where: gives the program's line for new facts and symbols.
         unanswered: called with the `DataDependentError` of a question that the program itself asked; what it raises
             the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
+        for_text: gives a number that stands for one which only run time knows, where none but a text is made of it
+            that nobody has read; None otherwise.
         refuses_size: called with the error of an operation whose result is too large to be written down; what it
             raises the program cannot catch.
         specialized: called with an expression and its value in the example, where the program takes the value.
@@ -84,6 +86,7 @@ class TorchShapeEnv:
         self.core: ShapeEnv = core if core is not None else ShapeEnv()
         self.where: Callable[[], Origin] = where or calling_line
         self.unanswered: Callable[[DataDependentError], Any] | None = None
+        self.for_text: Callable[[Any], Any] | None = None
         self.refuses_size: Callable[[Exception], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
         self.deferring: Callable[[str, frozenset[type[Exception]]], None] | None = None

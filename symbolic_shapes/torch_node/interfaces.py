@@ -28,6 +28,7 @@ class Environment(Protocol):
     context: QueryContext
     specialized: Callable[[Any, Any], None] | None
     unanswered: Callable[[Any], Any] | None
+    for_text: Callable[[Any], Any] | None
     deferring: Callable[[str, frozenset[type[Exception]]], None] | None
     refuted: Any
     values_taken: int

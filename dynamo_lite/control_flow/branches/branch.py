@@ -55,6 +55,7 @@ from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.strings.deferred_str import texts_in
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, items_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
@@ -87,6 +88,7 @@ class Branch:
         self.base = FrameState.of(self.frame, self.callees)
         self.made: list[Side] = []
         self.goes_on_in: Any = None  # the frame, if it is a caller's
+        self.raises: BaseException | None = None  # what both sides raise
         self.flow: FlowGraph = flow_of(self.frame.info)
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
         env = self.tracer.recorder.env
@@ -104,6 +106,8 @@ class Branch:
         finally:
             if not self.of_sizes:  # else the frame may be put back to `base` (of_sizes.py)
                 self.let_go()
+        if self.raises is not None:
+            raise self.raises
         if self.goes_on_in is not None:
             raise ContinueIn(self.goes_on_in)
         return answer
@@ -222,7 +226,7 @@ class Branch:
             return False, None
         finally:
             outer.let_go()
-        self.goes_on_in = outer.goes_on_in
+        self.goes_on_in, self.raises = outer.goes_on_in, outer.raises
         return True, answer
 
     def _note_going(self, merge: Merge, left: Side, right: Side) -> None:
@@ -307,17 +311,21 @@ class Branch:
             raise CannotMerge("branch-unsupported", why="a side raises")
         error = sides[raised[0]].error
         text = f"{type(error).__name__}: {_words(error, self.frame)}"
-        if len(raised) == 2:
+        if len(raised) == 2 and not tracer.depth:
             tracer.refuse("branch-unsupported", why=f"both sides raise ({text})")
         if may_be_caught(self.fork().frame):
             tracer.refuse("branch-unsupported", why=f"one side raises what the program may catch ({text})")
-        problem = sides[raised[0]].problem
-        if problem is not None:
-            tracer.refuse(problem.id, **problem.names)
-        changed = lasting_change(tracer, sides[raised[0]])
-        if changed:
-            why = f"the side that raises changes {changed} before, which a call after the error sees ({text})"
-            tracer.refuse("branch-unsupported", why=why)
+        for truth in raised:
+            problem = sides[truth].problem
+            if problem is not None:
+                tracer.refuse(problem.id, **problem.names)
+            changed = lasting_change(tracer, sides[truth])
+            if changed:
+                why = f"the side that raises changes {changed} before, which a call after the error sees ({text})"
+                tracer.refuse("branch-unsupported", why=why)
+        if len(raised) == 2:  # as `raise Error("bad" + ("s" if n > 1 else ""))` does: the side around raises
+            self.raises = error
+            return None
         holds = tracer.predicates.tensor(self.predicate)
         torch._assert_async(torch.logical_not(holds) if raised[0] else holds, text)
         self.reads.put(tracer.reads)
@@ -331,9 +339,16 @@ class Branch:
 def _words(error: Any, frame: Any) -> str:
     """What an error of the program says. None of its own code is run, and no text read that rests on data."""
     text = ""
-    if not texts_in(error.args):
+    if _rests_on_data(error.args):
+        text = next((value for value in error.args if type(value) is str), "")
+    elif not texts_in(error.args):
         text = BaseException.__str__(error) if type(type(error).__str__) is FunctionType else str(error)
     return text or f"raised in {frame.code.co_name}"
+
+
+def _rests_on_data(value: Any, depth: int = 8) -> bool:
+    items = items_of(value) if depth else None
+    return type(value) in SYMBOLIC or is_tensor(value) or any(_rests_on_data(item, depth - 1) for item in items or ())
 
 
 @dataclass

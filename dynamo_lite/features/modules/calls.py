@@ -9,6 +9,7 @@ from torch import nn
 from dynamo_lite.features.tracebacks import hidden_frames
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.tracing.interfaces import Step, TracerView
+from dynamo_lite.tracing.vocabulary.module_stack import has_hooks
 
 
 def call_module(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -18,7 +19,7 @@ def call_module(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     def run() -> Any:
         if whole:
             return vm.interpret_function(fn, args, kwargs)
-        if _has_hooks(module):
+        if has_hooks(module):
             return vm.call(nn.Module._call_impl, args, kwargs)
         tracer.reads.read("hooks", module)
         return vm.call(datamodel.getattr_(vm, module, "forward"), args[1:], kwargs)
@@ -27,20 +28,6 @@ def call_module(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     with tracer.modules.entered(module), tracer.own(hidden_frames.ModuleCalls):
         signatures = tracer.modules.signatures
         return run() if signatures is None else signatures.call(tracer.modules.called, args[1:], kwargs, run)
-
-
-def _has_hooks(module: nn.Module) -> bool:
-    everywhere = nn.modules.module
-    return bool(
-        module._backward_hooks
-        or module._backward_pre_hooks
-        or module._forward_hooks
-        or module._forward_pre_hooks
-        or everywhere._global_backward_pre_hooks
-        or everywhere._global_backward_hooks
-        or everywhere._global_forward_hooks
-        or everywhere._global_forward_pre_hooks
-    )
 
 
 RULES: dict[int, Step] = {id(nn.Module._wrapped_call_impl): call_module}

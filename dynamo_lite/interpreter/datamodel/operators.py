@@ -18,6 +18,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 Binary = Callable[[Any, Any, Any], Any]
 _NUMBERS = frozenset({int, float, bool, complex, str, bytes, type(None)})
 _SEQUENCES = frozenset({list, tuple})
+_KEYS: type = type({}.keys())
 _EXACT_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 
 PLAIN_BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -43,7 +44,7 @@ def _look(vm: Any, *operands: Any) -> None:
     if vm.on_look is not None:
         for operand in operands:
             if type(operand) not in ATOMS:
-                vm.on_look("parts", operand)
+                vm.on_look("unordered" if type(operand) is _KEYS else "parts", operand)
 
 
 def _binary(operation: Callable[[Any, Any], Any], uses_elements: bool) -> Binary:

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.lookasides.callbacks import through_interpreter
 
+_KEYS: Any = type({}.keys())
+_ITEMS: Any = type({}.items())
 _CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, range)
 
 
@@ -21,7 +24,8 @@ def _over(fn: Callable[..., Any], at: int) -> Any:
     """A handler for `fn` whose argument number `at` is an iterable of operands."""
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args):
+        is_lazy = len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args)
+        if is_lazy and not are_unordered(fn, args):
             iterator = datamodel.iter_(vm, args[at])
             if fn is sorted:
                 datamodel.call_length_hint(vm, args[at])
@@ -37,6 +41,17 @@ def _iterates(fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
     if (fn is min or fn is max) and len(args) > 1:
         return False
     return datamodel.type_lookup(type(args[1 if fn is functools.reduce else 0]), "__iter__") is not datamodel.MISSING
+
+
+def are_unordered(fn: Any, args: tuple[Any, ...]) -> bool:
+    """Whether `fn` makes the same of a dict's keys or items in any order, and calls nothing of the program's."""
+    given: Any = args[0]
+    if type(given) is _ITEMS:
+        return fn is sorted and set(map(type, given.mapping)) <= {str}  # no two are equal: no value is compared
+    if type(given) in (dict, _KEYS):
+        kinds = set(map(type, given))
+        return len(kinds) < 2 and kinds <= {str, int} if fn is sorted else fn in (set, frozenset) and kinds <= ATOMS
+    return False
 
 
 class _Arming:

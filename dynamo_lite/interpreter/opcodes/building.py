@@ -202,7 +202,7 @@ def _merge(vm: VM, target: dict[Any, Any], mapping: Any, check: Callable[[Any], 
     cls = type(mapping)
     if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
         if vm.on_look is not None:
-            vm.on_look("items" if check is None else "arguments", mapping)
+            vm.on_look("unordered", mapping, target)
         if not target or check is None:
             _merge_dict(vm, target, mapping)
             return

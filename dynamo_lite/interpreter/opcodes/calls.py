@@ -63,7 +63,7 @@ def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
     if vm.on_look is not None:
         vm.on_look("items", args)
         if kwargs:
-            vm.on_look("arguments", kwargs)
+            vm.on_look("unordered", kwargs)
     if kwargs is not None and type(kwargs) is not dict:
         merged: dict[str, Any] = {}
         dict_merge(vm, merged, kwargs, callee_under(stack, 0))

@@ -192,9 +192,13 @@ def check_leaf(path: pytree.KeyPath, leaf: Any) -> None:
     kind = f"{type(leaf).__module__}.{type(leaf).__qualname__}"
     if isinstance(leaf, torch.nn.Module):
         what = f"a {kind}, a module, can be neither input nor output of a program: its parameters and buffers are state"
-        raise UnsupportedValue(
-            path_string(path), f"{what}. Make it a part of the module that is exported (`self.part = part`)"
+        error = UnsupportedValue(
+            path_string(path),
+            f"{what}. Make it a part of the module that is exported (`self.part = part`); which of several a call "
+            "uses may be said by a constant argument, its name",
         )
+        error.case = "module_as_argument"
+        raise error
     raise UnsupportedValue(
         path_string(path),
         f"a value of type {kind} can be neither input nor output of a program. Use tensors, None, numbers, strings, "

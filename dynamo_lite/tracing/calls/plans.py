@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing import assemble
+from dynamo_lite.tracing.assumptions import ordered_calls
 from dynamo_lite.tracing.calls import annotations as annotated_calls
 from dynamo_lite.tracing.calls import marked_constructors, native_calls
 from dynamo_lite.tracing.feature import Planner
@@ -151,6 +152,8 @@ class CallPlans:
         tracer = self._tracer
         outline = self._outline(fn, kind)
         before: tuple[Step, ...] = () if outline.reads is None else (outline.reads,)
+        if tracer.reads.key_orders is not None:
+            before = ordered_calls.watched(fn, before)
         if id(fn) in addresses.ORDERS:
             before = (*before, addresses.order)
         before = (*before, *_BY_ID.get(id(fn), ()))

@@ -16,6 +16,7 @@ from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -150,6 +151,8 @@ def describe(value: Any, limit: int = 80) -> str:
         return f"the size {shape_text(value)}"
     if isinstance(value, (list, tuple, set, dict)):
         return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, UnreadText):
+        return "a text that rests on data or sizes"
     if isinstance(value, ATOMS):
         text = repr(value)
         return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -11,7 +11,8 @@ from __future__ import annotations
 import collections
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from types import FunctionType, ModuleType
@@ -21,6 +22,7 @@ import torch
 
 from dynamo_lite.guards.classes import behind
 from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.observer import DELETED
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.heap import shared_buffers
@@ -262,8 +264,10 @@ class Reads:
                 self.parts(owner)
         elif how == "parts":
             self.parts(owner)
-        elif how == "arguments":  # the order of keyword arguments is seen by who goes through them
+        elif how == "unordered":
             orders, self.key_orders = self.key_orders, None
+            if orders is not None and key:  # what is written into a dict that is empty takes no other's place
+                orders.merged(key, dict.items(owner))
             self.read("items", owner)
             self.key_orders = orders
         elif how == "global":
@@ -285,8 +289,22 @@ class Reads:
             self.modules[id(owner)] = owner
             self.read("attr", owner, key)
 
-    def write(self, kind: str, owner: Any, key: Any, deletes: bool) -> None:
+    @contextmanager
+    def without_order(self) -> Iterator[None]:
+        """What is read here does not tell in which order a dict has its keys."""
+        orders, self.key_orders = self.key_orders, None
+        try:
+            yield
+        finally:
+            self.key_orders = orders
+
+    def write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         """Observer.before_write. A deletion, and an assignment to a list's item, need the place to be there."""
+        deletes = value is DELETED
+        if self.key_orders is not None and not deletes and kind in ("item", "attr"):
+            holder = owner if kind == "item" else classes.instance_dict(owner)
+            if issubclass(type(holder), dict) and (type(key) not in KEYS or dict.__contains__(holder, key)):
+                self.key_orders.merged(holder, ((key, value),))
         how = kind if kind in ("attr", "cell") else "item"
         key = None if how == "cell" else key
         if how == "item" and type(key) not in KEYS:

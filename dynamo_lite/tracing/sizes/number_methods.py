@@ -251,12 +251,12 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _converted(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Callable[..., Any]:
-    """`__int__`: of a number that is for a string which is not read yet, the number in the example."""
-    plain = getattr(kind, name)
+    """`__int__`, `__float__`: of a number that is for a string which is not read yet, the number in the example."""
+    plain, convert = getattr(kind, name), float if name == "__float__" else int
 
     def method(self: Any) -> Any:
         if threading.get_ident() == thread and texts is not None and texts.defers_size(self, 1):
-            return int(in_example(self))  # "%d" % n
+            return convert(in_example(self))  # "%d" % n
         return plain(self)
 
     return method
@@ -309,7 +309,8 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
             for name in _ASKED:
                 put(kind, name, _asked(kind, name, thread, texts))
             if kind is not torch.SymBool:
-                put(kind, "__int__", _converted(kind, "__int__", thread, texts))
+                for name in ("__int__", "__float__", "__index__") if kind is torch.SymInt else ("__int__", "__float__"):
+                    put(kind, name, _converted(kind, name, thread, texts))
         put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
         put(torch.SymInt, "__rpow__", _negative_to_size(torch.SymInt.__rpow__))
         put(torch.SymInt, "__round__", _round)

@@ -115,6 +115,17 @@ for _name in vars(str).keys() - _OWN:
     setattr(UnreadText, _name, _reading(_name))
 
 
+_TEXTS_OF_TEXTS = (
+    *("ljust", "rjust", "center", "zfill", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace"),
+    *("upper", "lower", "title", "capitalize", "swapcase", "casefold", "expandtabs", "join"),
+)
+_MAKES_TEXT: dict[int, Any] = {
+    id(method): getattr(str, name) for name in _TEXTS_OF_TEXTS for method in (vars(UnreadText)[name], vars(str)[name])
+}
+"""id of a method → that of str, for methods that make a text of texts: it is not read before the result is."""
+_KEEPS = frozenset(map(id, (list.append, list.insert, list.extend, deque.append, deque.appendleft, deque.extend)))
+
+
 def unread(text: str, read: Callable[[], None]) -> UnreadText:
     """`text`, which calls `read` at the first look at its characters."""
     made = str.__new__(UnreadText, str.__str__(text))  # str.__format__ may give the unread text itself
@@ -179,10 +190,32 @@ def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
     texts = texts_in((*args, *kwargs.values()))
     if texts and (id(fn) in _LOOKS_UP or (fn is len and issubclass(type(args[0]), _CONTAINERS))):
         texts = [text for text in texts if type(text) is not UniqueText]
-    if texts and not _is_interpreted(fn) and not _hands_on(fn):
-        for text in texts:
-            text.read()
+    if not texts or _is_interpreted(fn) or _hands_on(fn) or (id(fn) in _KEEPS and not tracer.writes.is_old(args[0])):
+        return NOT_HANDLED
+    if id(fn) in _MAKES_TEXT and not any(type(text) is UniqueText for text in texts):
+        made = _made(_MAKES_TEXT[id(fn)], args, kwargs)
+        if made is not None:
+            return unread(made, lambda: read_all(texts))
+    for text in texts:
+        text.read()
     return NOT_HANDLED
+
+
+def _made(method: Callable[..., str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """What a method of str makes of the texts as they are in the example; None where it would run code or raise."""
+    parts = args[1] if method is str.join and len(args) == 2 else ()
+    if method is str.join and not (type(parts) in (list, tuple) and all(issubclass(type(part), str) for part in parts)):
+        return None
+    try:
+        return method(*map(_as_it_stands, args), **kwargs)
+    except (TypeError, ValueError):
+        return None
+
+
+def _as_it_stands(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return [*map(str.__str__, value)]
+    return str.__str__(value) if type(value) is UnreadText else value
 
 
 def _hands_on(fn: Any) -> bool:

@@ -12,6 +12,8 @@ import sys
 from types import FrameType
 from typing import Any
 
+import torch
+
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.strings.deferred_str import unread
@@ -19,7 +21,7 @@ from dynamo_lite.tracing.vocabulary.program_points import Mark, origin_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import number
 
 _INTERPRETER = "dynamo_lite.interpreter"
-_OF_TENSORS = ("torch", "dynamo_lite.tracing", "dynamo_lite.features", "dynamo_lite.capture")
+_OF_TENSORS = ("torch", *(f"dynamo_lite.{part}" for part in ("tracing", "features", "capture", "symbolic_shapes")))
 """Whose code runs between the interpreter's and the text of a tensor: modes and rules see the call, too."""
 OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 """The refusals of texts that are not known."""
@@ -49,11 +51,21 @@ class TextsAtWork(FeatureState):
         self._sizes.append(size)
         return True
 
+    def number(self, node: Any) -> Any:
+        """A number in the place of one that only run time knows, for "%.2f" % y.sum(): C code asks for it; or None."""
+        frame = _asking(sys._getframe(1))
+        if frame is None or self._tracer.vm.retired:
+            return None
+        if not discarded.is_dropped(self._tracer):
+            if not self._makes_text(frame):
+                return None
+            kind = torch.SymFloat if node.pytype is float else torch.SymInt
+            self._sizes.append(kind(node))
+        return node.pytype(0)
+
     def defers_tensor(self) -> bool:
         """The same for a tensor, whose text torch's own Python code makes."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _module(frame).startswith(_OF_TENSORS):
-            frame = frame.f_back
+        frame = _asking(sys._getframe(1))
         if frame is None or not self._makes_text(frame):
             return False
         self._refusal = OF_A_TENSOR
@@ -74,9 +86,7 @@ class TextsAtWork(FeatureState):
 
     def _defers_error(self, sizes: list[Any], refusal: str) -> bool:
         """Whether an error is asked for its text by C code, for a string that has not been read yet."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _module(frame).startswith(_OF_TENSORS):
-            frame = frame.f_back
+        frame = _asking(sys._getframe(1))
         if frame is None or self._tracer.vm.retired:
             return False
         if discarded.is_dropped(self._tracer):
@@ -129,6 +139,13 @@ class TextsAtWork(FeatureState):
                 sizes.pop()
         finally:
             env.where = where
+
+
+def _asking(frame: FrameType | None) -> FrameType | None:
+    """The code that has called torch's, or ours that answers for it."""
+    while frame is not None and _module(frame).startswith(_OF_TENSORS):
+        frame = frame.f_back
+    return frame
 
 
 def _module(frame: FrameType) -> str:

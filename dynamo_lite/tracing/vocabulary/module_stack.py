@@ -133,3 +133,18 @@ def _first_paths(root: nn.Module) -> dict[int, str]:
             children = module.__dict__.get("_modules", {})
             rest += [(prefix + name, child) for name, child in reversed(children.items()) if child is not None]
     return paths
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Whether a call of `module` runs hooks: its own, or those of all modules."""
+    everywhere = nn.modules.module
+    return bool(
+        module._backward_hooks
+        or module._backward_pre_hooks
+        or module._forward_hooks
+        or module._forward_pre_hooks
+        or everywhere._global_backward_pre_hooks
+        or everywhere._global_backward_hooks
+        or everywhere._global_forward_hooks
+        or everywhere._global_forward_pre_hooks
+    )
