@@ -66,7 +66,7 @@ $(STAMP): pyproject.toml setup.py constraints.txt
 	  || $(BASE_PYTHON) -m venv --clear $(VENV)
 	@sed 's/^torch==.*/torch==$(TORCH)/' constraints.txt > $(VENV)/constraints.txt
 	@$(RUN) $(PIP) $(VENV)/constraints.txt torch==$(TORCH)
-	@$(RUN) $(PIP) $(VENV)/constraints.txt --editable '.[models,verify,downstream,dev]'
+	@$(RUN) $(PIP) $(VENV)/constraints.txt --editable '.[models,downstream,dev]'
 	@touch $@
 
 $(CONSUMERS): $(STAMP)
