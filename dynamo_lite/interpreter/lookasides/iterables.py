@@ -13,15 +13,14 @@ from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.lookasides.callbacks import through_interpreter
-
-_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, range)
+from dynamo_lite.value_types import ITERATED_IN_C
 
 
 def _over(fn: Callable[..., Any], at: int) -> Any:
     """A handler for `fn` whose argument number `at` is an iterable of operands."""
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args):
+        if len(args) > at and type(args[at]) not in ITERATED_IN_C and _iterates(fn, args):
             iterator = datamodel.iter_(vm, args[at])
             if fn is sorted:
                 datamodel.call_length_hint(vm, args[at])

@@ -17,10 +17,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
-    ClassMethodDescriptorType,
     FunctionType,
-    MethodDescriptorType,
-    WrapperDescriptorType,
 )
 from typing import Any, NamedTuple
 
@@ -36,6 +33,7 @@ from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules, ties_in_sets
+from dynamo_lite.value_types import C_FUNCTIONS
 
 Planner = Callable[[TracerView, Any], Step | None]
 
@@ -87,8 +85,7 @@ _AFTER_FUNCTION: tuple[Planner, ...] = (
 _BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)
 """What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
 
-_C_CALLABLES = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType})
-_KEPT = _C_CALLABLES | {lru_cache.LruCacheWrapper}
+_KEPT = C_FUNCTIONS | {lru_cache.LruCacheWrapper}
 _outlines: dict[int, tuple[Any, Outline]] = {}
 """id of a callable → (the callable, so that the id stays its own, what the tables say of it)."""
 
@@ -159,7 +156,7 @@ class CallPlans:
         if rule is not None:
             journaled = () if outline.journal is None else (outline.journal,)
             return Plan(_reference(fn, kind), before, rule, journaled, None, outline.numbers)
-        after = () if kind in _C_CALLABLES and not self.awake else self._steps(_BEFORE_C, fn)
+        after = () if kind in C_FUNCTIONS and not self.awake else self._steps(_BEFORE_C, fn)
         if outline.native is not None:
             after = (*after, outline.native)
         return Plan(_reference(fn, kind), before, None, after, outline.keywords, outline.numbers)
@@ -177,7 +174,7 @@ class CallPlans:
         known = _outlines.get(id(fn))
         if known is not None:
             return known[1]
-        if kind not in _C_CALLABLES and not issubclass(kind, type):
+        if kind not in C_FUNCTIONS and not issubclass(kind, type):
             slot = datamodel.type_lookup(kind, "__call__")
             if type(slot) is FunctionType and is_changeable(kind):
                 return _NOTHING  # the call of its `__call__` is the one that counts

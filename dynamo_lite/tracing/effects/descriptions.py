@@ -16,10 +16,10 @@ from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, shape_text
+from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 
 def registries_of(root: Any) -> dict[int, tuple[str, str]]:
@@ -150,7 +150,7 @@ def describe(value: Any, limit: int = 80) -> str:
         return f"the size {shape_text(value)}"
     if isinstance(value, (list, tuple, set, dict)):
         return f"a {type(value).__name__} of {len(value)}"
-    if isinstance(value, ATOMS):
+    if isinstance(value, SHAPES_AND_CONSTANTS):
         text = repr(value)
         return text if len(text) <= limit else text[: limit - 3] + "..."
     return f"a {type(value).__qualname__}"
