@@ -120,8 +120,8 @@ class Decisions:
 
     def _reported(self, error: DataDependentError) -> DataDependentError:
         context = self._context
-        if context.inside == PROGRAM and not context.lays_out and self._env.unanswered is not None:
-            self._env.unanswered(error)
+        if context.inside == PROGRAM and not context.lays_out and self._env.client is not None:
+            self._env.client.unanswered(error)
         return error
 
     def evaluate_for_c(self, sym_node: SymNode) -> bool:
@@ -179,8 +179,8 @@ class Decisions:
         """The value of an expression was taken: a guard."""
         env = self._env
         env.values_taken += 1
-        if env.specialized is not None and not self._recorder.suppressing:
-            env.specialized(node, value)
+        if env.client is not None and not self._recorder.suppressing:
+            env.client.specialized(node, value)
         self._recorder.record(equality, "guard")
 
     def unknown(self, node: Any, origin: Origin) -> DataDependentError:
