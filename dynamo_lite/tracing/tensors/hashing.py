@@ -29,7 +29,6 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import addresses
-from dynamo_lite.tracing.tensors import hashing
 from dynamo_lite.tracing.tensors.input_guards import are_one
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from dynamo_lite.tracing.world.unique_values import ObjectIds, UniqueValue
@@ -236,7 +235,7 @@ def check(tracer: TracerView, hashed: set[int]) -> None:
 def call_pop(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """set.pop(s): a set remembers where it took the last one from, which can be neither read nor put back."""
     if args and isinstance(args[0], set):
-        hashing.check_order(tracer, args[0])
+        check_order(tracer, args[0])
         if len(args[0]) > 1 and tracer.writes.is_old(args[0]):
             tracer.refuse("outside-object", what="pop() of a set")
     return NOT_HANDLED
