@@ -10,13 +10,13 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UserFrame
+from dynamo_lite.features.torchscript import CompiledCalls
 from dynamo_lite.guards import Guard, GuardSet
 from dynamo_lite.pipeline import Captured
 from dynamo_lite.program.effect_record import Effect
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.tracing.assumptions.collect import guards_of
-from dynamo_lite.tracing.calls.torchscript import CompiledCalls
 from dynamo_lite.tracing.size_branches.compared import Compared
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations

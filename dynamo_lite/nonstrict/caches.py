@@ -1,7 +1,7 @@
 """functools.lru_cache: what a run that CPython makes puts into the caches of the program is taken out again.
 
 A cache may hold what the run has made (FakeTensors). Its statistics cannot be set, except to nothing by emptying it.
-Checked against CPython 3.11, 3.12 and 3.13, as tracing/calls/lru_cache.py.
+Checked against CPython 3.11, 3.12 and 3.13, as features/caches/lru_cache.py.
 """
 
 from __future__ import annotations

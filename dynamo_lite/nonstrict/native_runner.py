@@ -26,6 +26,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from dynamo_lite.features import torchscript
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -34,7 +35,7 @@ from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.nonstrict.profile_hook import loaded, unwatched
 from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON, function_apply
 from dynamo_lite.torch_internals._torch_tensors import _version
-from dynamo_lite.tracing.calls import marked_constructors, torchscript
+from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module

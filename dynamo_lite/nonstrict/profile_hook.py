@@ -19,11 +19,11 @@ from typing import Any, Protocol
 from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.nonstrict.frames import is_program
 from dynamo_lite.nonstrict.identity_checks import Question, asked, questions
-from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.classify import name_of, verdict_of
 from dynamo_lite.tracing.policy.native_modules import in_library
 from dynamo_lite.tracing.policy.verdicts import CallKind
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.undoing import changed
 
 _CONSTANT = "{name}() gives another answer in each call; the one of the export is a constant of the program"

@@ -29,10 +29,10 @@ from torch import nn
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.nonstrict.caches import Cache
 from dynamo_lite.nonstrict.opaque_state import Hidden, Row, row_of
-from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.policy.native_modules import in_library
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.value_types import HOLD_NO_FUNCTIONS, TORCH_CONSTANTS
 
 LIMIT = 200_000

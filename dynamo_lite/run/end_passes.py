@@ -1,6 +1,6 @@
 """The checks of a run whose program has returned: passes, in the order in which they run.
 
-Those of WHILE_RECORDING may run code of the program (functions of registered containers, a tensor that is hashed):
+Those of `while_recording` may run code of the program (functions of registered containers, a tensor that is hashed):
 their operators are the program's. Those of RECORDED judge what the run left: the outputs, the arguments, torch's
 switches, attributes, memory, the journaled writes, gradients. Each raises the refusal of what it finds, or lets it go
 with a note where the caller said so (`effects="drop"`).
@@ -8,7 +8,6 @@ with a note where the caller said so (`effects="drop"`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
@@ -22,18 +21,18 @@ from dynamo_lite.program.trees.containers import leave_references, register_cont
 from dynamo_lite.program.trees.outputs import constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import flatten
 from dynamo_lite.run import copies_or_views, custom_operators, dying_objects, gradient_passes
-from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_gradient
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect, lose_gradient
 from dynamo_lite.run.twin_arguments import must_be_apart
+from dynamo_lite.tracing.assemble import Assembly
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
-from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
+from dynamo_lite.tracing.feature import Pass
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UniqueText, UnreadText
-from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
@@ -64,31 +63,10 @@ def _references_in_arguments(run: FinishedRun, call: CallRecord) -> None:
             leave_references(run.inputs.spec)
 
 
-def _logs_and_warnings(run: FinishedRun, call: CallRecord) -> None:
-    tracer = run.tracer
-    listener = tracer.own(Listeners).read_by(tracer.reads.places)
-    if listener is not None:
-        kind = getattr(listener, "__qualname__", type(listener).__qualname__)
-        raise tracer.refusal("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
-    rows = tracer.own(Listeners).changed_filters()
-    if any(row is not None and row[0] == "error" for row in rows):
-        _lose(run, "setting", "the filters of warnings", "without", "with one that raises", "global-state")
-    elif rows:
-        tracer.note("the filters of warnings are changed; the program does not change them")
-
-
 def _switches(run: FinishedRun, call: CallRecord) -> None:
     assert call.state is not None
     for name, before, now in call.state.changed():
-        _lose(run, "setting", name, str(before), str(now), "global-state")
-
-
-def _context_variables(run: FinishedRun, call: CallRecord) -> None:
-    for variable, before in run.tracer.own(ContextValues).before.items():
-        now = variable.get(classify.MISSING)
-        if now is not before:
-            target = f"the context variable {variable.name!r}"
-            _lose(run, "setting", target, descriptions.describe(before), descriptions.describe(now), "global-state")
+        lose_effect(run, "setting", name, str(before), str(now), "global-state")
 
 
 def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
@@ -103,7 +81,7 @@ def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
     for what, old, new, is_number in lost_in_result(run.recorder, call.result, call.flat, calls, given):
         text = f"{what} is {old} in eager, and {new} in what the program returns"
         if is_number:
-            _lose(run, "result", what, old, new, "result-state", text)
+            lose_effect(run, "result", what, old, new, "result-state", text)
         else:
             run.tracer.note(text)
 
@@ -182,7 +160,8 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
             what = f"the argument {name} is changed and returned"
             _tell_apart(run, f"{what}; the caller's own stays as it was", "changed-and-returned", what)
         else:
-            _lose(run, "argument", f"the argument {name}", "what was passed", "another content", "input-container")
+            target = f"the argument {name}"
+            lose_effect(run, "argument", target, "what was passed", "another content", "input-container")
 
 
 def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
@@ -238,18 +217,6 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     run.made = run.effects.made
 
 
-def _lose(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:
-    """An effect that the program cannot carry: refused, or let go if the caller said so. text: the note then."""
-    refusal = run.tracer.refusal(id, target=target, old=old, new=new)
-    text = text or f"{target} is changed; the program does not change it"
-    if not run.request.drops and not run.tracer.lets_pass(text):
-        raise refusal
-    run.refused_effects.append(refusal)
-    run.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, run.tracer.where()))
-    if run.request.drops:
-        run.tracer.note(text)
-
-
 def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
     """The caller could tell a result from eager's by its identity: noted, or refused if the caller said so."""
     if run.request.exact and not run.tracer.lets_pass(text):
@@ -257,18 +224,19 @@ def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
     run.tracer.note(text)
 
 
-Pass = Callable[[FinishedRun, CallRecord], None]
-
-WHILE_RECORDING: tuple[Pass, ...] = (
+_FIRST: tuple[Pass, ...] = (
     _tensors_hashed,
     _references_in_arguments,
     _result_read,
-    _logs_and_warnings,
     _switches,
-    _context_variables,
-    _taken_apart,
-    _arguments_compared,
 )
+_THEN: tuple[Pass, ...] = (_taken_apart, _arguments_compared)
+
+
+def while_recording(features: Assembly) -> tuple[Pass, ...]:
+    """The passes of a run whose operators are still recorded."""
+    return (*_FIRST, *features.before_end, *_THEN)
+
 
 RECORDED: tuple[Pass, ...] = (
     _kinds_of_result,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.program import FlatInputs
-from dynamo_lite.program.effect_record import Effect
+from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.paths import Flat
 from dynamo_lite.program.trees.twins import Path
@@ -45,6 +45,18 @@ class CallRecord:
     state: TorchState | None = None  # torch's switches at the start
     flat: Flat | None = None  # the result, taken apart
     changed: list[str] = field(default_factory=list)  # the arguments whose containers hold something else
+
+
+def lose_effect(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:
+    """An effect that the program cannot carry: refused, or let go if the caller said so. text: the note then."""
+    refusal = run.tracer.refusal(id, target=target, old=old, new=new)
+    text = text or f"{target} is changed; the program does not change it"
+    if not run.request.drops and not run.tracer.lets_pass(text):
+        raise refusal
+    run.refused_effects.append(refusal)
+    run.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, run.tracer.where()))
+    if run.request.drops:
+        run.tracer.note(text)
 
 
 def lose_gradient(run: FinishedRun, refusal: DynamoLiteError, text: str) -> None:

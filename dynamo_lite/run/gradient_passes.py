@@ -78,7 +78,7 @@ def _gradients_lost(run: FinishedRun, unlike: UnlikeSides) -> None:
 
 def saved_tensors(run: FinishedRun, call: CallRecord) -> None:
     """The backward of a Function raises where eager's does."""
-    backward.check_saved(run.tracer)
+    backward.check_saved(run.tracer, run.tracer.own(Backwards).saved)
 
 
 def operands_kept(run: FinishedRun, call: CallRecord) -> None:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import dynamo_lite.features  # noqa: F401  (hands the engine the list of features)
 from dynamo_lite import undoing
 from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
@@ -29,7 +30,7 @@ from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch
 from dynamo_lite.symbolic_shapes.torch_node.client import Client
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
-from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.diagnostics import Abort, RunAgain
 from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.effects.rebuilt_arguments import (
     MissingPart,
@@ -40,9 +41,8 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
     state_kept,
     state_reads,
 )
-from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.higher_order import dual_numbers
-from dynamo_lite.tracing.higher_order.backward import Backwards, Uncarried
+from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
@@ -162,7 +162,7 @@ class Run:
                 call.result = self._called(call.args, call.kwargs)
                 lost = [part for part, _ in self.lost_reads]
                 self.state_reads = state_reads(tracer, self.inputs, kept, given, lost)
-                for judge in end_passes.WHILE_RECORDING:
+                for judge in end_passes.while_recording(tracer.features):
                     judge(self, call)
         except Abort as abort:
             tracer.vm.retired = True
@@ -257,7 +257,7 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
                 with logs.phase("the run in the interpreter"):
                     _trace(run)
                 break
-            except (TorchImported, Inexact, HiddenFrames, Uncarried, DataDependent) as error:
+            except (TorchImported, Inexact, RunAgain, DataDependent) as error:
                 changed = _changed(request, error, run.recorder.memory)
                 if changed is None:
                     raise
@@ -279,7 +279,7 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
 
 
 def _changed(
-    request: RunRequest, error: TorchImported | Inexact | HiddenFrames | Uncarried | DataDependent, memory: Memory
+    request: RunRequest, error: TorchImported | Inexact | RunAgain | DataDependent, memory: Memory
 ) -> RunRequest | None:
     """The request of another run, which may do without `error`; None if there is none. memory: what this one used."""
     if isinstance(error, TorchImported):
@@ -289,10 +289,9 @@ def _changed(
         lower = levels[levels.index(memory) + 1 :]
         enough = [level for level in lower if level is error.needs] or lower
         return replace(request, memory=enough[0]) if enough else None
-    if isinstance(error, HiddenFrames):
-        return replace(request, interpreted=request.interpreted | error.interpreted)
-    if isinstance(error, Uncarried):
-        return replace(request, uncarried=error.why)
+    if isinstance(error, RunAgain):
+        changed: RunRequest = error.changed(request)
+        return changed
     more = error.native_code - request.interpreted
     return replace(request, interpreted=request.interpreted | more) if more and request.tracer.sees_python else None
 

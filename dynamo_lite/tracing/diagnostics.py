@@ -29,6 +29,14 @@ class Abort(BaseException):
         self.error = error
 
 
+class RunAgain(InternalError):
+    """Ends a run that is made again in another way."""
+
+    def changed(self, request: Any) -> Any:
+        """The request (run/request.py) of the next run."""
+        raise NotImplementedError
+
+
 class Refusing(Observer):
     """The part of a tracer that rules and capture call when the program cannot be recorded as it stands.
 

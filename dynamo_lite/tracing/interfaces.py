@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import CodeType
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.tracing.feature_state import AnyState, FeatureState
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
 from dynamo_lite.tracing.heap.journal import Journal
@@ -22,15 +23,6 @@ Step = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 Reader = Callable[["TracerView", Any, str, Any], Any]
 """(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
-
-
-AnyState = TypeVar("AnyState", bound="FeatureState")
-
-
-class FeatureState:
-    """What one feature keeps during a run: `TracerView.own` makes it when it is first asked for."""
-
-    def __init__(self, tracer: TracerView) -> None: ...
 
 
 class NativeCall:
@@ -102,3 +94,6 @@ class TracerView(Refusals, Position, RunMemory, RuleTables, Protocol):
         """The state of one feature, which belongs to the feature's file."""
 
     def suspended(self) -> AbstractContextManager[None]: ...
+
+
+__all__ = ["AnyState", "FeatureState", "NativeCall", "Reader", "Step", "TracerView"]

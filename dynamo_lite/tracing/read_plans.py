@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from dynamo_lite.interpreter.frames.generators import driven_frame, is_driver
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 from dynamo_lite.interpreter.lookasides.frame_queries import program_frame
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import hidden_frames
+from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
 from dynamo_lite.tracing.heap.accesses import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
@@ -89,7 +89,6 @@ _BY_TYPE: dict[type, Reader] = {
     range: builtin_calls.read_range,
     **dict.fromkeys((GeneratorType, CoroutineType, AsyncGeneratorType), _of_generator),
     FrameType: _of_frame,
-    TracebackType: hidden_frames.read_traceback,
 }
 
 BY_NAME: dict[str, Callable[[TracerView, Any, str, Any], None]] = {
@@ -158,5 +157,7 @@ class ReadPlans(dict[type, Reader | None]):
 
     def __missing__(self, kind: type) -> Reader | None:
         reader = attributes.read_attribute if issubclass(kind, torch.Tensor) else _BY_TYPE.get(kind)
+        if reader is None:
+            reader = assemble.assembly().reads.get(kind)
         self[kind] = reader
         return reader

@@ -6,6 +6,7 @@ labelled with, and turns what cannot be captured into a GraphBreak at the progra
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,10 +18,9 @@ from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.interpreter.datamodel import trampoline_code, trampolines
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
-from dynamo_lite.tracing import module_calls, read_plans, torch_wrappers, write_plans
+from dynamo_lite.tracing import assemble, read_plans, write_plans
 from dynamo_lite.tracing.calls import annotations as annotated_calls
-from dynamo_lite.tracing.calls import context_values, lru_cache, marked_constructors, native_calls, registry
-from dynamo_lite.tracing.calls.lru_cache import LruCaches
+from dynamo_lite.tracing.calls import marked_constructors, native_calls, registry
 from dynamo_lite.tracing.calls.plans import CallPlans
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.diagnostics import Abort, Refusing
@@ -32,6 +32,7 @@ from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes, Raised
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
 from dynamo_lite.tracing.interfaces import AnyState, FeatureState, NativeCall, Reader
+from dynamo_lite.tracing.output_streams import OutputStreams
 from dynamo_lite.tracing.policy import native_modules, native_reads
 from dynamo_lite.tracing.policy.native_modules import (
     INTERPRETED,
@@ -49,9 +50,8 @@ from dynamo_lite.tracing.sizes import (
     runtime_values,
     sequence_equality,
 )
-from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
+from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
-from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.tensors import autograd_nodes, input_guards, methods, subclass_constructors
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
@@ -60,12 +60,9 @@ from dynamo_lite.tracing.write_plans import WritePlans
 from dynamo_lite.value_types import BUILT_IN_CONTAINERS, HOLD_NO_FUNCTIONS
 
 _OWN_FILES = frozenset(
-    m.__file__
-    for m in (
-        *(registry, lru_cache, context_values, native_calls, module_calls, torch_wrappers, methods),
-        *(subclass_constructors, output, sys.modules[__name__]),
-    )
+    m.__file__ for m in (registry, native_calls, methods, subclass_constructors, sys.modules[__name__])
 )
+_FEATURES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "features", "")
 _OF_TRAMPOLINES = frozenset({trampoline_code.__name__, trampolines.__name__})
 _NO_ARGUMENT = "tuple index out of range"
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
@@ -92,7 +89,10 @@ class Tracer(Refusing):
         self.vm.generators = []
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
-        self.own(Listeners)  # stdout, stderr and handlers of logging as they are when the run begins
+        self.own(OutputStreams)
+        self.features = assemble.assembly()
+        for state in self.features.from_the_start:
+            self.own(state)
         self._texts = self.own(TextsAtWork)
         self._lifetimes = self.own(Lifetimes)
         self.heap = Heap()
@@ -131,7 +131,9 @@ class Tracer(Refusing):
         while at is not None and at.tb_next is not None:
             at = at.tb_next
         code = at.tb_frame.f_code if at is not None else None
-        if code is not None and code.co_filename in _OWN_FILES and code is not run_native.__code__:
+        if code is None or code is run_native.__code__:
+            return
+        if code.co_filename in _OWN_FILES or code.co_filename.startswith(_FEATURES):
             raise Abort(self.internal(error))
 
     # ---- the observer's methods
@@ -182,13 +184,14 @@ class Tracer(Refusing):
         return NOT_HANDLED if plan.numbers is None else plan.numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        after = self.features.after.get(id(fn))
+        if after is not None:
+            result = after(self, fn, args, kwargs, result)
         if id(fn) in discarded.TEXT_CALLS:
             result = self._texts.made(result)
         self.native_call.function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
-        elif fn is lru_cache.LruCacheWrapper:
-            self.own(LruCaches).made.add(id(result))
         if type(result) not in HOLD_NO_FUNCTIONS and not type(result).__flags__ & HAVE_GC:
             self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
         return result

@@ -173,3 +173,84 @@ def test_a_program_without_the_backward_refuses_that_gradient(make: Any, why: st
         results[2].sum().backward(retain_graph=True)
         with pytest.raises(LostGradient, match=why):
             results[0].sum().backward()
+
+
+class Saves(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 3 * gradient * x
+
+
+class Counts(torch.autograd.Function):
+    """Its backward changes a Python object: it is not part of the program."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        LOG.append("backward")
+        return gradient
+
+
+def _the_other_side_changes_what_was_saved(x: Tensor) -> Tensor:
+    h = x * 1
+    if x.sum() > 0:
+        return Saves.apply(h)
+    h.add_(1)
+    return h * 2
+
+
+def _a_side_changes_what_it_saved(x: Tensor) -> Tensor:
+    h = x * 1
+    if x.sum() > 0:
+        y = Saves.apply(h)
+        h.add_(1)
+        return y
+    return h * 2
+
+
+def _saved_in_each_round(x: Tensor) -> Tensor:
+    for _ in range(3):
+        y = Saves.apply(x)
+        if y.sum() > 5:
+            break
+        x = x + y
+    return x
+
+
+def _gradient(program: Any, x: Tensor) -> Any:
+    x = x.clone().requires_grad_()
+    try:
+        program(x).sum().backward()
+    except RuntimeError:
+        return "raises"
+    return x.grad
+
+
+@pytest.mark.parametrize("program", [
+    _the_other_side_changes_what_was_saved, _a_side_changes_what_it_saved, _saved_in_each_round,
+])  # fmt: skip
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_saved_on_a_side_is_judged_on_that_side(program: Any, sign: int) -> None:
+    exported = dynamo_lite.export(program, ((sign * torch.ones(3)).requires_grad_(),)).module()
+    for x in (torch.rand(3), -torch.rand(3), 3 * torch.rand(3)):
+        expected, found = _gradient(program, x), _gradient(exported, x)
+        assert (expected == found) if isinstance(expected, str) else torch.allclose(expected, found)
+
+
+def test_a_backward_that_is_left_out_raises_on_its_own_side_alone() -> None:
+    def program(x: Tensor) -> Tensor:
+        return Counts.apply(x) if x.sum() > 0 else x * 2
+
+    exported = dynamo_lite.export(program, (torch.ones(3).requires_grad_(),)).module()
+    assert torch.equal(_gradient(exported, -torch.ones(3)), torch.full((3,), 2.0))
+    with pytest.raises(RuntimeError, match="not part of the exported program"):
+        exported(torch.ones(3).requires_grad_()).sum().backward()

@@ -15,12 +15,12 @@ from typing import Any, Final, NamedTuple
 
 from dynamo_lite.control_flow.branches import extremes
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.features.modules.calls import call_module
 from dynamo_lite.interpreter.code.decode import PLAIN
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.lookasides import forwarding
 from dynamo_lite.interpreter.opcodes.fused import moves
 from dynamo_lite.interpreter.vm import Interpreter
-from dynamo_lite.tracing.module_calls import call_module
 from dynamo_lite.tracing.size_branches.squeezed import call_squeeze
 
 _RUN: Final = Interpreter.run.__code__

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from dynamo_lite.interpreter.code.decode import Positions
     from dynamo_lite.interpreter.frames.frame import Frame
 
-_FOLDERS = ("interpreter", "tracing", "capture", "control_flow", "explanation", "symbolic_shapes", "torch_internals")
+_FOLDERS = (
+    *("interpreter", "tracing", "features", "capture", "control_flow", "explanation", "symbolic_shapes"),
+    "torch_internals",
+)
 _OWN_FOLDERS = tuple(map(folder, _FOLDERS))
 """The code of the interpreter and of its observers: no frame of it is the program's."""
 _RECORDING = folder("capture")

@@ -22,7 +22,6 @@ from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stac
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.assumptions.arguments import OPEN, guard_arguments
 from dynamo_lite.tracing.assumptions.walk import Walk, module_name
-from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES, default_device
 
 
@@ -57,7 +56,8 @@ def _guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram)
     walk.of_tensors()
     walk.identities()
     walk.apart(run.tracer.journal.touched)
-    walk.caches(run.tracer.own(LruCaches).hits)
+    for add in run.tracer.features.guards:
+        add(walk, run.tracer)
     return GuardSet(walk.guards, arguments, {**codegen.namespace(), "torch": torch})
 
 

@@ -16,11 +16,11 @@ import torch
 from dynamo_lite.guards import Guard, Source, facts_of, root
 from dynamo_lite.guards.values import is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.accesses import VIEWS, Site
 from dynamo_lite.tracing.heap.c_objects import CTYPES, same_contents
 from dynamo_lite.tracing.vocabulary import mro as classes
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.value_types import ATOMS, NUMBERS_AND_TEXT
 
 _CONSTANTS: tuple[type, ...] = (

@@ -24,10 +24,10 @@ from dynamo_lite.guards.values import is_atom
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE, is_changeable
 from dynamo_lite.interpreter.code.type_members import flags_of
 from dynamo_lite.tracing.assumptions.attributes import AttributePlaces
-from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, still_holds
 from dynamo_lite.tracing.heap.accesses import VIEWS, Site
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import ClassEntry
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 
 _MISSING = object()
 _OF_SIGNATURES = ("__wrapped__", "__signature__")
@@ -186,12 +186,6 @@ class Walk(AttributePlaces):
             if function is not None and id(function) not in self.reached:
                 self.visit(function, self.constant(function, function.__qualname__), self.reads.called[id(function)])
         self.run()
-
-    def caches(self, hits: list[tuple[Any, Any, Any]]) -> None:
-        """Results that the program took from lru_caches: they are still there."""
-        for wrapper, key, value in hits:
-            source = self.reached.get(id(wrapper)) or self.constant(wrapper)
-            self.add("contents", source, functools.partial(still_holds, key=key, value=value), None)
 
     def apart(self, touched: set[int]) -> None:
         """Objects that the program changed are none of the others that it looked at."""

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.tracing import torch_wrappers
+from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.calls import annotations as annotated_calls
-from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, torchscript
+from dynamo_lite.tracing.calls import marked_constructors, native_calls
+from dynamo_lite.tracing.feature import Planner
 from dynamo_lite.tracing.heap import call_reads, lifetimes
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import named_callables
@@ -33,9 +34,8 @@ from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules, ties_in_sets
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.value_types import C_FUNCTIONS
-
-Planner = Callable[[TracerView, Any], Step | None]
 
 
 class Plan(NamedTuple):
@@ -78,14 +78,12 @@ _WATCHERS: dict[str, Planner] = {
 """Feature → the row that looks at every call while the feature is awake."""
 _WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": deferred_str.before_write}
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
-_AFTER_FUNCTION: tuple[Planner, ...] = (
-    *(annotated_calls.plan, marked_constructors.plan, torch_wrappers.plan_dynamo_wrapper, hashing.plan_own_hash),
-)
+_AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, hashing.plan_own_hash)
 """What looks at Python functions for which there is no rule."""
-_BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)
+_BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)
 """What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
 
-_KEPT = C_FUNCTIONS | {lru_cache.LruCacheWrapper}
+_KEPT = C_FUNCTIONS | {LruCacheWrapper}
 _outlines: dict[int, tuple[Any, Outline]] = {}
 """id of a callable → (the callable, so that the id stays its own, what the tables say of it)."""
 
@@ -102,6 +100,9 @@ class CallPlans:
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
+        self._features = features = assemble.assembly()
+        self._after_function = (*features.function_steps, *_AFTER_FUNCTION)
+        self._before_c = (*features.c_steps, *_BEFORE_C)
         self._watchers: list[Planner] = []
         self.write_listeners: list[Callable[[TracerView, Any, Any], None]] = []
         self.known: dict[int, Plan] = {}
@@ -114,7 +115,7 @@ class CallPlans:
         self.known.clear()
         if feature not in self.awake:
             self.awake.add(feature)
-            self.skipped = named_callables.skipped_always()
+            self.skipped = named_callables.skipped_always(self._features.skipped)
             self._watchers = [row for name, row in _WATCHERS.items() if name in self.awake]
             self.write_listeners = [row for name, row in _WRITE_LISTENERS.items() if name in self.awake]
 
@@ -139,7 +140,7 @@ class CallPlans:
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
-        after = () if rule is not None else self._steps(_AFTER_FUNCTION, fn)
+        after = () if rule is not None else self._steps(self._after_function, fn)
         numbers = None if reads is None else native_arguments.plan(tracer, fn)
         return Plan(weakref.ref(fn), before, rule, after, None, numbers)
 
@@ -156,7 +157,7 @@ class CallPlans:
         if rule is not None:
             journaled = () if outline.journal is None else (outline.journal,)
             return Plan(_reference(fn, kind), before, rule, journaled, None, outline.numbers)
-        after = () if kind in C_FUNCTIONS and not self.awake else self._steps(_BEFORE_C, fn)
+        after = () if kind in C_FUNCTIONS and not self.awake else self._steps(self._before_c, fn)
         if outline.native is not None:
             after = (*after, outline.native)
         return Plan(_reference(fn, kind), before, None, after, outline.keywords, outline.numbers)
@@ -190,6 +191,6 @@ _NOTHING = Outline(None, None, None, None, None)
 
 def _reference(fn: Any, kind: type) -> Callable[[], Any]:
     """Gives `fn` as long as it lives. (A descriptor of a C type, which takes no weak reference, is kept alive.)"""
-    if kind in (BuiltinFunctionType, lru_cache.LruCacheWrapper) or issubclass(kind, type):
+    if kind in (BuiltinFunctionType, LruCacheWrapper) or issubclass(kind, type):
         return weakref.ref(fn)
     return itertools.repeat(fn).__next__

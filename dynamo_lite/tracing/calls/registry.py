@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import _random
 import builtins
-import contextvars
 import copy
 import importlib
 import io
 import random
 import sys
-import traceback
-import warnings
 from collections.abc import Callable
 from operator import is_not
 from types import GetSetDescriptorType
@@ -27,14 +24,12 @@ from torch import nn
 from dynamo_lite.capture.fakes import stand_in_names
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
-from dynamo_lite.tracing import errors_from_outside, hidden_frames, module_attributes, module_calls, torch_wrappers
+from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.calls import annotations as marked
-from dynamo_lite.tracing.calls import autocast, marked_constructors, pickles, torchscript
-from dynamo_lite.tracing.calls.context_values import call_context_var
-from dynamo_lite.tracing.calls.distributed import table as of_distributed
-from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, call_cache_statistics
+from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.heap import lifetimes
+from dynamo_lite.tracing.feature import NamedRules
+from dynamo_lite.tracing.heap import lifetimes, raised_errors
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, TracerView
@@ -49,10 +44,9 @@ from dynamo_lite.tracing.sizes import (
     numpy_functions,
     runtime_values,
 )
-from dynamo_lite.tracing.strings import format_fields, log_calls
+from dynamo_lite.tracing.strings import format_fields
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable
-from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.tensors import (
     autograd_nodes,
     constructors,
@@ -70,7 +64,7 @@ from dynamo_lite.tracing.tensors.hashing import call_pop
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-from dynamo_lite.tracing.world import files, unique_values
+from dynamo_lite.tracing.world import unique_values
 
 
 def _skip(name: str) -> Step:
@@ -229,11 +223,8 @@ def _functions() -> dict[int, Step]:
         ),
         id(builtins.id): hashing.call_id,
         **dict.fromkeys(map(id, (builtins.hash, object.__hash__, torch.Tensor.__hash__)), hashing.call_hash),
-        id(builtins.print): call_print,
         id(builtins.dir): call_dir,
         id(GetSetDescriptorType.__get__): call_getter,
-        id(traceback.print_exception): call_print_exception,
-        id(warnings.catch_warnings.__enter__): call_catch_warnings,
         id(str.join): call_text_reader,
         id(str.format): format_fields.call_format,
         id(str.format_map): format_fields.call_format,
@@ -242,46 +233,36 @@ def _functions() -> dict[int, Step]:
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
         id(set.pop): call_pop,
-        id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
-        **pickles.table(),
-        **files.table(),
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
         rows[id(cls)] = _refusal("tensor-subclass", libraries=True)(cls.__qualname__)
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
         rows[id(getattr(_C, name))] = type_queries.call_has_torch_function
-    for name in ("cache_info", "cache_clear"):
-        rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
-    return hidden_frames.rules() | errors_from_outside.rules() | rows
+    return raised_errors.RULES | rows
 
 
-_NAMED: tuple[tuple[tuple[str, ...], Callable[[str], Step]], ...] = (
-    (skipped_calls.SKIPPED, _skip),
-    (skipped_calls.LOGGING, log_calls.rule),
-    (skipped_calls.WARNINGS, lambda name: call_warn),
-    (skipped_calls.UNRECORDABLE, _unrecordable),
-    (skipped_calls.SEEDED, _seeded),
-    (skipped_calls.GLOBAL_RNG, _refusal(_RANDOM)),
-    (skipped_calls.OF_GENERATORS, _of_generator),
-    (skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
-    (skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
-    (skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
-    (files.QUESTIONS, files.question),
-    (files.READS, files.read),
-    (("pathlib:Path.mkdir",), files.make_directory),
-    (skipped_calls.READS_DATA, _refusal("data-dependent-value")),
-    (skipped_calls.READS_FUNCTION_MODES, lambda name: type_queries.call_mode_query),
-    (skipped_calls.READS_MODES, _refusal("process-state")),
-    (skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True)),
-    (skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange),
-    (skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator")),
-    (skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container),
-    (skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor")),
-    (skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode")),
-    (skipped_calls.BACKWARD, _refusal("backward-in-forward")),
-    (skipped_calls.TRUE_WHILE_TRACING, _true),
+_NAMED: tuple[NamedRules, ...] = (
+    NamedRules(skipped_calls.SKIPPED, _skip),
+    NamedRules(skipped_calls.UNRECORDABLE, _unrecordable),
+    NamedRules(skipped_calls.SEEDED, _seeded),
+    NamedRules(skipped_calls.GLOBAL_RNG, _refusal(_RANDOM)),
+    NamedRules(skipped_calls.OF_GENERATORS, _of_generator),
+    NamedRules(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
+    NamedRules(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
+    NamedRules(skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
+    NamedRules(skipped_calls.READS_DATA, _refusal("data-dependent-value")),
+    NamedRules(skipped_calls.READS_FUNCTION_MODES, lambda name: type_queries.call_mode_query),
+    NamedRules(skipped_calls.READS_MODES, _refusal("process-state")),
+    NamedRules(skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True)),
+    NamedRules(skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange),
+    NamedRules(skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator")),
+    NamedRules(skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container),
+    NamedRules(skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor")),
+    NamedRules(skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode")),
+    NamedRules(skipped_calls.BACKWARD, _refusal("backward-in-forward")),
+    NamedRules(skipped_calls.TRUE_WHILE_TRACING, _true),
 )
 """The rules of callables that are known by name; the later of two rows counts."""
 _made: tuple[list[dict[int, str]], dict[int, Step]] = ([], {})
@@ -291,11 +272,12 @@ _made: tuple[list[dict[int, str]], dict[int, Step]] = ([], {})
 def _of_names() -> dict[int, Step]:
     """The rules of `_NAMED` for what is loaded, made once for the same callables."""
     global _made
-    found = [loaded(names) for names, _ in _NAMED]
+    named = (*_NAMED, *assemble.assembly().named)
+    found = [loaded(row.names) for row in named]
     if len(found) != len(_made[0]) or any(map(is_not, found, _made[0])):
         rows: dict[int, Step] = {}
-        for known, (_, rule) in zip(found, _NAMED):
-            rows |= {key: rule(name) for key, name in known.items()}
+        for known, row in zip(found, named):
+            rows |= {key: row.rule(name) for key, name in known.items()}
         rows[id(random.Random.seed)] = seeded_generators.seeding(rows[id(random.Random.seed)])
         rows[id(_random.Random.seed)] = seeded_generators.seeded_in_c
         _made = found, rows
@@ -307,16 +289,11 @@ def table() -> dict[int, Step]:
     rows = _of_names()
     rows |= dual_numbers.table()
     rows |= _functions()
-    rows |= of_distributed()
     for part in (
         methods,
         subclass_constructors,
         lifetimes,
-        module_calls,
-        torch_wrappers,
-        autocast,
         marked,
-        module_attributes,
         shared_memory,
         higher_order,
         builtin_calls,
@@ -324,11 +301,11 @@ def table() -> dict[int, Step]:
         native_arguments,
         dict_keys,
         runtime_values,
-        torchscript,
         numpy_functions,
         squeezed,
     ):
         rows |= part.table()
+    rows |= assemble.assembly().rules()
     rows |= constructors.table(rows)
     return rows | numpy_rules.table(rows)
 

@@ -15,13 +15,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from dynamo_lite.tracing import errors_from_outside
 from dynamo_lite.tracing.effects.buffer_assignment import check_assigned
 from dynamo_lite.tracing.effects.descriptions import Effects, is_globals, registries_of
 from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_places import is_scratch
 from dynamo_lite.tracing.effects.unreachable_containers import unreachable
-from dynamo_lite.tracing.heap import locks, shared_buffers
+from dynamo_lite.tracing.heap import locks, raised_errors, shared_buffers
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -54,7 +53,7 @@ def classify(tracer: TracerView) -> Effects:
     for change in journal.changes():
         if id(change.owner) not in outside or _same_value(change.old, change.new):
             continue
-        if is_invisible_place(change) and not errors_from_outside.is_seen(tracer, change):
+        if is_invisible_place(change) and not raised_errors.is_seen(tracer, change):
             if _is_source_text(change):
                 tracer.note("the text of code made in forward, for tracebacks (linecache), is not kept by the program")
             continue

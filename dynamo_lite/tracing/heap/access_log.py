@@ -114,7 +114,7 @@ class Reads:
 
     def found_below(self, namespace: dict[str, Any], parts: Sequence[str], name: str) -> None:
         """`namespace[part]` is there for each of `parts`, a dict; `name` is in the last of these, and is read: the rows
-        that looks and reads of the program would write (module_attributes.py)."""
+        that looks and reads of the program would write (features/modules/attributes.py)."""
         ident, held = id(namespace), 0
         rows: list[Place] = []
         for part in parts:

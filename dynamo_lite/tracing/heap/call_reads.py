@@ -151,6 +151,8 @@ class ReferencesInArguments(FeatureState):
     """The weak references that containers among the arguments hold: id → where. They refer to the caller's own objects,
     of which the run has other ones, made of their tensors."""
 
+    stays = "it is what the arguments held when the run began"
+
     def __init__(self, tracer: TracerView) -> None:
         self.all: dict[int, str] = {}
         self.proxies: dict[int, tuple[str, Any]] = {}  # (where, its name there)

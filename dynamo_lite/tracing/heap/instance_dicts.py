@@ -20,6 +20,8 @@ NAMES = frozenset({"__dict__", "__annotations__"})
 class OwnedDicts(FeatureState):
     """The dicts that the program asked objects for."""
 
+    stays = "a dict that a side gives to an object is its dict behind the join"
+
     def __init__(self, tracer: TracerView) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], str]] = {}  # id of the dict → (its owner, the name)
         self._given: dict[int, Any] = {}  # the dicts of `given`, by id

@@ -25,12 +25,16 @@ from dynamo_lite.tracing.strings.nondeterministic import unrecordable
 class Raised(FeatureState):
     """What the program itself raised last."""
 
+    stays = "it is asked for in a handler, on the side on which the error was raised"
+
     def __init__(self, tracer: TracerView) -> None:
         self.last: BaseException | None = None
 
 
 class Lifetimes(FeatureState):
     """Which objects the run has made, asked again and again while it goes on."""
+
+    stays = "`check_fork` refuses where a side could be seen to keep objects alive"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer

@@ -47,6 +47,8 @@ def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 class SavedRegions(FeatureState):
     """The regions of saved_tensors_hooks, and the numbers of those that are not over (None: torch's own hooks)."""
 
+    stays = "regions are left as they are entered"
+
     def __init__(self, tracer: TracerView) -> None:
         self.all: list[SavedHooks] = []
         self.open: list[int | None] = []

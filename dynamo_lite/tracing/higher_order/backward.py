@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -16,12 +17,13 @@ from torch import fx
 from dynamo_lite.capture.fakes.static_cache import Inexact
 from dynamo_lite.capture.graph import subgraphs
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.errors import GraphBreak, InternalError
+from dynamo_lite.errors import GraphBreak
 from dynamo_lite.torch_internals._torch_fake import without_mode
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.torch_internals._torch_tensors import _version as _VERSION
-from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.diagnostics import Abort, RunAgain
 from dynamo_lite.tracing.higher_order import function_calls
 from dynamo_lite.tracing.higher_order.function_calls import FunctionCall
 from dynamo_lite.tracing.higher_order.subgraph import trace
@@ -52,12 +54,19 @@ class Applied(NamedTuple):
         return self.result if type(self.result) is tuple else (self.result,)
 
 
-class Uncarried(InternalError):
+class Uncarried(RunAgain):
     """The backward of a Function cannot be a sub-graph: the run is made again, in which it raises. why: by its key."""
 
     def __init__(self, why: dict[str, str]) -> None:
         super().__init__("the backward of an autograd.Function cannot be part of the program")
         self.why = why
+
+    def changed(self, request: Any) -> Any:
+        return replace(request, uncarried=self.why)
+
+
+SavedTensor = tuple[torch.Tensor, int, str, fx.GraphModule]
+"""A tensor that a Function has saved, its version then, the name of the Function, its backward."""
 
 
 class Backwards(FeatureState):
@@ -68,11 +77,20 @@ class Backwards(FeatureState):
     """
 
     def __init__(self, tracer: TracerView) -> None:
+        self._tracer = tracer
         self.uncarried: dict[str, str] = {}
         self.at_work: list[str] = []
-        self.saved: list[tuple[torch.Tensor, int, str, fx.GraphModule]] = []
+        self.saved: list[SavedTensor] = []
         self.left_out: dict[fx.Node, str] = {}
         self.are_operators = False
+
+    def save(self) -> int:
+        return len(self.saved)
+
+    def restore(self, saved: int) -> None:
+        """What a side saved is judged at its end: behind the join the tensors are others (the operands of a cond)."""
+        check_saved(self._tracer, self.saved[saved:])
+        del self.saved[saved:]
 
 
 def tie(tracer: TracerView, call: Applied) -> Any:
@@ -123,15 +141,24 @@ def left_out(tracer: TracerView, name: str, result: Any) -> None:
             tracer.own(Backwards).left_out[recorder.node_of(part)] = name
 
 
-def check_saved(tracer: TracerView) -> None:
+def check_saved(tracer: TracerView, rows: Sequence[SavedTensor]) -> None:
     """Autograd raises in the backward where a tensor that was saved has been changed in place since; so do these."""
-    for tensor, version, name, backward in tracer.own(Backwards).saved:
+    for tensor, version, name, backward in rows:
         if _version(tensor) != version:
             text = f"{name} has saved a tensor for its backward that is changed in place later on: eager raises, too"
             first = next(node for node in backward.graph.nodes if node.op != "placeholder")
             with backward.graph.inserting_before(first):
-                node = backward.graph.call_function(torch.ops.aten._assert_scalar.default, (False, text))
+                false = backward.graph.call_function(torch.ops.aten.full.default, ([], False), _A_BOOL)
+                node = backward.graph.call_function(torch.ops.aten._assert_async.msg, (false, text))
+            with modes_off():
+                value = tracer.recorder.fake_mode.from_tensor(torch.zeros((), dtype=torch.bool))
+            false.meta.update({**first.meta, "val": value})
             node.meta.update({**first.meta, "val": None})
+
+
+_A_BOOL: dict[str, Any] = {"dtype": torch.bool, "device": torch.device("cpu"), "pin_memory": False}
+"""Of the tensor that is false, for an assertion that raises when it runs, and not when torch traces the graph. (It does
+so for the backward of a cond: there an assertion of the constant False would raise for both sides.)"""
 
 
 def _version(tensor: torch.Tensor) -> int:
@@ -230,7 +257,10 @@ def _raising(tracer: TracerView, call: Applied, through: Sequence[Any], why: str
             with unrecorded():
                 example = torch.empty_like(result, requires_grad=False)
             recorder.levels.argument(example, f"gradient_{number}")
-        recorder.record(torch.ops.aten._assert_scalar.default, (False, text), {}, None)
+        with unrecorded():
+            false = torch.zeros((), dtype=torch.bool)
+        recorder.record(torch.ops.aten.full.default, ([], False), _A_BOOL, false)
+        recorder.record(torch.ops.aten._assert_async.msg, (recorder.node_of(false), text), {}, None)
     return level, [None for needed in call.needed if needed]
 
 

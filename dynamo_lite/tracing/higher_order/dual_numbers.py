@@ -27,7 +27,19 @@ class DualLevel(FeatureState):
     """functorch's level for the program's dual level, None outside of one (torch has no second within it)."""
 
     def __init__(self, tracer: TracerView) -> None:
+        self._tracer = tracer
         self.level: int | None = None
+
+    def save(self) -> int | None:
+        return self.level
+
+    def changed(self, saved: int | None) -> str | None:
+        return None if self.level == saved else "the level of torch.autograd.forward_ad"
+
+    def restore(self, saved: int | None) -> None:
+        if self.level is not None and saved is None:
+            _leave(self._tracer, self)
+            forward_ad.exit_dual_level()
 
 
 def _enter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -21,9 +21,8 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.calls.context_values import ContextValues
-from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify, descriptions
+from dynamo_lite.tracing.feature_state import changes, restore_all, save_all
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import TracerView
@@ -141,25 +140,22 @@ def no_effects(tracer: TracerView, operator: str) -> Iterator[None]:
     )  # those that the trace has made so far (generations.py froze the rest); held, so that ids stay
     older = {id(o) for o in before}
     outer, tracer.journal = tracer.journal, Journal(tracer.mark)
-    made, cached = set(tracer.made_dicts), dict(tracer.own(LruCaches)._results)
+    made = set(tracer.made_dicts)
     tracer.made_dicts.clear()
     state = TorchState()
-    context = tracer.own(ContextValues)
-    variables, context.before = context.before, {}
+    saved = save_all(tracer)
     try:
         yield
         _check_journal(tracer, operator, older, made)
         for name, _, now in state.changed():
             tracer.refuse("subgraph-effect", operator=operator, what=f"{name} (it leaves {now})")
-        for variable, value in context.before.items():
-            if variable.get(classify.MISSING) is not value:
-                tracer.refuse("subgraph-effect", operator=operator, what=f"the context variable {variable.name!r}")
+        for what in changes(saved):
+            tracer.refuse("subgraph-effect", operator=operator, what=what)
     finally:
         inner, tracer.journal = tracer.journal, outer
         outer.absorb(inner)
         tracer.made_dicts |= made
-        tracer.own(LruCaches)._results = cached  # a tensor of the sub-graph means nothing outside of it
-        context.before = {**context.before, **variables}
+        restore_all(saved)
 
 
 def _check_journal(tracer: TracerView, operator: str, older: set[int], older_dicts: set[int]) -> None:

@@ -117,6 +117,6 @@ def unbound(fn: Any) -> Any:
     return fn
 
 
-def skipped_always() -> set[int]:
-    """The ids of the callables that are skipped whatever they are given."""
-    return set(loaded((*skipped_calls.SKIPPED, *skipped_calls.LOGGING)))
+def skipped_always(of_features: tuple[str, ...]) -> set[int]:
+    """The ids of the callables that are skipped whatever they are given. of_features: the features' names of such."""
+    return set(loaded((*skipped_calls.SKIPPED, *of_features)))

@@ -30,38 +30,6 @@ SKIPPED: tuple[str, ...] = (
     "torch._C:_log_api_usage_once",
 )
 
-# The same, unless something of the program's takes part in it (log_calls.py).
-LOGGING: tuple[str, ...] = (
-    "logging:Logger.debug",
-    "logging:Logger.info",
-    "logging:Logger.warning",
-    "logging:Logger.warn",
-    "logging:Logger.error",
-    "logging:Logger.exception",
-    "logging:Logger.critical",
-    "logging:Logger.log",
-    "logging:Logger._log",
-    "logging:LoggerAdapter.debug",
-    "logging:LoggerAdapter.info",
-    "logging:LoggerAdapter.warning",
-    "logging:LoggerAdapter.error",
-    "logging:LoggerAdapter.log",
-    "logging:debug",
-    "logging:info",
-    "logging:warning",
-    "logging:error",
-    "logging:critical",
-    "logging:log",
-)
-
-# Warnings: skipped as well, unless the program listens (output.py).
-WARNINGS: tuple[str, ...] = (
-    "warnings:warn",
-    "warnings:warn_explicit",
-    "_warnings:warn",
-    "_warnings:warn_explicit",
-)
-
 # Differs from call to call: gives an Unrecordable (nondeterministic.py), refused where it is used.
 UNRECORDABLE: tuple[str, ...] = (
     "time:time",

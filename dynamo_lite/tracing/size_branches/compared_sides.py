@@ -64,6 +64,8 @@ class ComparedSides(FeatureState):
         open: the runs of the example's sides that are not over, the outermost first.
     """
 
+    stays = "it is what was found out about branches on sizes, on whichever side they are"
+
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self.rows: dict[tuple[str, str], Compared] = {}

@@ -34,6 +34,8 @@ from dynamo_lite.tracing.world.unique_values import is_instance
 class Specializations(FeatureState):
     """The numbers that the program needed of sizes, in order."""
 
+    stays = "a number that one side needs is needed by the program"
+
     def __init__(self, tracer: TracerView) -> None:
         self.rows: list[Specialization] = []
 
@@ -265,6 +267,8 @@ class _Sized:
 
 class SizesInCalls(FeatureState):
     """number_for: what a number is being taken for; ranges: id of a range → it and the size given as its stop."""
+
+    stays = "it is about the call at work, and about ranges that are alive"
 
     def __init__(self, tracer: TracerView) -> None:
         self.number_for: str | None = None

@@ -28,7 +28,7 @@ from dynamo_lite.undoing import changed
 if TYPE_CHECKING:
     from dynamo_lite.tracing.strings.formatting import TextsAtWork
 
-_OURS = tuple(f"dynamo_lite.{part}" for part in ("capture", "program", "symbolic_shapes", "tracing"))
+_OURS = tuple(f"dynamo_lite.{part}" for part in ("capture", "features", "program", "symbolic_shapes", "tracing"))
 _TORCH = frozenset({"torch", "sympy"})
 _MISSING: Any = object()
 

@@ -15,9 +15,10 @@ import torch
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
+from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
+from dynamo_lite.tracing.output_streams import OutputStreams
 from dynamo_lite.tracing.policy import named_callables
-from dynamo_lite.tracing.strings.listeners import Listeners
 
 _NAMES = {handler: name for name, handler in HANDLERS.items()}
 TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
@@ -26,6 +27,8 @@ TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 
 class NativeOutput(FeatureState):
     """is_printing: whether print() and the like are making a text, where CPython runs the program (nonstrict)."""
+
+    stays = "no branch is captured where CPython runs the program"
 
     def __init__(self, tracer: TracerView) -> None:
         self.is_printing: Callable[[], bool] = bool
@@ -91,7 +94,8 @@ def _skips(tracer: TracerView, stack: list[Any], first: int) -> bool:
     if fn is torch._assert:  # (condition, message)
         condition = stack[first]
         return condition is True or type(condition) is torch.SymBool or isinstance(condition, torch.Tensor)
-    return id(fn) in named_callables.skipped_always() or (_is_log_call(fn) and _has_no_listener(tracer))
+    skipped = named_callables.skipped_always(assemble.assembly().skipped)
+    return id(fn) in skipped or (_is_log_call(fn) and _has_no_listener(tracer))
 
 
 def _is_log_call(fn: Any) -> bool:
@@ -99,8 +103,8 @@ def _is_log_call(fn: Any) -> bool:
 
 
 def _has_no_listener(tracer: TracerView) -> bool:
-    """print() and warnings.warn() are skipped unless the program reads them (output.py)."""
-    listeners = tracer.own(Listeners)
-    if listeners.warnings_are_caught() or not listeners.is_stream(None):
+    """print() and warnings.warn() are skipped unless the program reads them (features/output)."""
+    streams = tracer.own(OutputStreams)
+    if streams.warnings_are_caught() or not streams.is_stream(None):
         return False
     return not any(row[0] == "error" for row in warnings.filters)

@@ -19,7 +19,7 @@ from dynamo_lite.tracing.vocabulary.program_points import Mark, origin_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import number
 
 _INTERPRETER = "dynamo_lite.interpreter"
-_OF_TENSORS = ("torch", "dynamo_lite.tracing", "dynamo_lite.capture")
+_OF_TENSORS = ("torch", "dynamo_lite.tracing", "dynamo_lite.features", "dynamo_lite.capture")
 """Whose code runs between the interpreter's and the text of a tensor: modes and rules see the call, too."""
 OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 """The refusals of texts that are not known."""
@@ -27,6 +27,8 @@ OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 
 class TextsAtWork(FeatureState):
     """What the current instruction has asked for its text."""
+
+    stays = "it is about one instruction, which is no branch"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer

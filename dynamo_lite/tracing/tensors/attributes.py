@@ -35,6 +35,8 @@ class TensorWrites(FeatureState):
     wrappers: the tensors around others that it has made, by id
     """
 
+    stays = "the places and attributes are noted or refused, on whichever side they are"
+
     def __init__(self, tracer: TracerView) -> None:
         self.drops = False
         self.lost: list[Lost] = []
@@ -45,6 +47,8 @@ class TensorWrites(FeatureState):
 
 class DtypeReads(FeatureState):
     """Where the program has read the dtype of a floating point tensor: the first place of each function."""
+
+    stays = "the places are for notes"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer

@@ -39,6 +39,8 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 class GraphNodes(FeatureState):
     """The `grad_fn` of tensors that the program has asked for, by id."""
 
+    stays = "the nodes are looked up by tensors, which a side makes anew"
+
     def __init__(self, tracer: TracerView) -> None:
         self.by_id: dict[int, Any] = {}
 

@@ -64,6 +64,8 @@ def watched(tracer: TracerView) -> Iterator[set[int]]:
 class AddressesHashed(FeatureState):
     """count: how often a `__hash__` of the program's has used an address; kinds: the classes of these objects."""
 
+    stays = "it counts what is refused if it shows"
+
     def __init__(self, tracer: TracerView) -> None:
         self.count = 0
         self.kinds: set[type] = set()

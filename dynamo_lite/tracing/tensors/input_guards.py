@@ -13,6 +13,8 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 class InputGuards(FeatureState):
     """The guards of one run, in the order in which they were made."""
 
+    stays = "a guard of one side is a guard of the program"
+
     def __init__(self, tracer: TracerView) -> None:
         self.texts: list[str] = []
 

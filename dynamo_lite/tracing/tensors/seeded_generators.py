@@ -21,6 +21,8 @@ _SEQUENCES = (list, tuple)
 class SeededGenerators(FeatureState):
     """The generators whose state rests on constants. They live as long as the run: numpy's take no weak references."""
 
+    stays = "a generator that a side seeds is a hidden change, which a side may not make"
+
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._own: dict[int, Any] = {}

@@ -18,6 +18,8 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 class ToggledFlags(FeatureState):
     """By id, the tensors whose flag is not as before the run, each with its users in the graph when that began."""
 
+    stays = "a flag that a side does not put back is refused at the end"
+
     def __init__(self, tracer: TracerView) -> None:
         self.rows: dict[int, tuple[torch.Tensor, set[Any] | None, Any]] = {}
 

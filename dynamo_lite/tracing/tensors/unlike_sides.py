@@ -23,6 +23,8 @@ class UnlikeSides(FeatureState):
     gradient eager has in the example and the program has not, and why. unsure: writes to what later calls see, which
     requires grad on one side only."""
 
+    stays = "it is what the merge of the sides says of them"
+
     def __init__(self, tracer: TracerView) -> None:
         self.differ = False
         self.asked: set[str] = set()

@@ -6,12 +6,16 @@ the program defines.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeGuard
 
 import torch
 
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
+
+LruCacheWrapper = type(functools.lru_cache(lambda: None))
+"""The type of a function that functools.lru_cache has wrapped."""
 
 
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:

@@ -130,6 +130,8 @@ class ObjectIds(FeatureState):
     """The objects whose addresses the program has asked for. They live on here: an address that another object may get
     in eager is refused."""
 
+    stays = "an address that a side has asked for is not to be given to another object behind the join"
+
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._objects: dict[int, Any] = {}

@@ -1,7 +1,8 @@
 """Frames that a call of a module has in eager and a trace leaves out: those of torch.nn.Module's own functions.
 
-`module_calls.call_module` calls `forward` directly. A program that looks at its stack, or at the traceback of an error
-that passed through a module's call, would see that: the run is made again with the functions interpreted.
+`call_module` (features/modules/calls.py) calls `forward` directly. A program that looks at its stack, or at the
+traceback of an error that passed through a module's call, would see that: the run is made again with the functions
+interpreted.
 """
 
 from __future__ import annotations
@@ -9,34 +10,42 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
+from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any
 
 from torch import nn
 
-from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.errors_from_outside import LooksAtTracebacks
+from dynamo_lite.tracing.diagnostics import RunAgain
+from dynamo_lite.tracing.heap.raised_errors import LooksAtTracebacks
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 _CALL: Any = nn.Module._wrapped_call_impl
 _LOOKING = frozenset({inspect.__name__, traceback.__name__})
 """The modules of the standard library that look at frames for the program."""
+_PRINTS = (traceback.print_exception,)
+"""Has a rule in features/output, which calls `call_traceback` where the program reads what is printed."""
 _OF_TRACEBACKS = frozenset({"tb_next", "tb_frame"})
 
 
-class HiddenFrames(InternalError):
+class HiddenFrames(RunAgain):
     """The program looks at frames that this run does not have: it is made again with `interpreted`."""
 
     def __init__(self, interpreted: frozenset[CodeType]) -> None:
         super().__init__("the program looks at the frames of a module's call")
         self.interpreted = interpreted
 
+    def changed(self, request: Any) -> Any:
+        return replace(request, interpreted=request.interpreted | self.interpreted)
+
 
 class ModuleCalls(FeatureState):
     """How many calls of modules are running without their own frames, and whether an error has left one."""
+
+    stays = "calls are left as they are entered, and an error may have left one for good"
 
     def __init__(self, tracer: TracerView) -> None:
         self.at_work = 0
@@ -83,7 +92,7 @@ def read_traceback(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
 def rules() -> dict[int, Step]:
     """id(callable) → what is done before it is called."""
     functions: list[Any] = [inspect.trace, inspect.getinnerframes]
-    functions += [fn for fn in vars(traceback).values() if isinstance(fn, FunctionType)]
+    functions += [fn for fn in vars(traceback).values() if isinstance(fn, FunctionType) and fn not in _PRINTS]
     functions += [traceback.TracebackException.__init__, traceback.TracebackException.from_exception.__func__]  # type: ignore[attr-defined]
     return {id(sys._getframe): call_stack, **{id(fn): call_traceback for fn in functions}}
 

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from dynamo_lite.features.tracebacks import hidden_frames
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
@@ -34,6 +34,13 @@ class PartsRead(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self.known: dict[tuple[int, str], tuple[int, int]] = {}
+
+    def save(self) -> None:
+        """Nothing is kept: what is read again is put into the log again."""
+
+    def restore(self, saved: None) -> None:
+        """The log forgets the order of reads and writes on a side (control_flow/undoing/first_reads.py)."""
+        self.known.clear()
 
 
 def call_getattr(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

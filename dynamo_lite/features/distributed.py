@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.interfaces import TracerView
 
 
@@ -36,3 +37,6 @@ def table() -> dict[int, Callable[..., Any]]:
         rows |= {id(maker): _wrapper for maker in makers}
         rows |= {id(getattr(tensors, name)): _wrapper for name in ("empty", "full", "ones", "rand", "randn", "zeros")}
     return rows
+
+
+FEATURE = Feature(name="distributed", rules=table, refusals=("tensor-subclass",))

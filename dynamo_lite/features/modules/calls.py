@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import nn
 
+from dynamo_lite.features.tracebacks import hidden_frames
 from dynamo_lite.interpreter import datamodel
-from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.interfaces import Step, TracerView
 
 
@@ -43,6 +43,4 @@ def _has_hooks(module: nn.Module) -> bool:
     )
 
 
-def table() -> dict[int, Step]:
-    """id(callable) → rule."""
-    return {id(nn.Module._wrapped_call_impl): call_module}
+RULES: dict[int, Step] = {id(nn.Module._wrapped_call_impl): call_module}

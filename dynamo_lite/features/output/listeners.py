@@ -1,4 +1,4 @@
-"""Where prints, warnings and logs go: to the process's own streams, or to an object whose state the program reads."""
+"""Who would have received a warning or a log that was skipped: an object whose state the program may read."""
 
 from __future__ import annotations
 
@@ -9,29 +9,23 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 
 _STATE = (list, dict, set)
 
 
 class Listeners(FeatureState):
-    """Where the output of the process goes when the run begins."""
+    """The filters of warnings when the run begins, and the receivers of what was skipped."""
+
+    stays = "who would have received what was skipped on a side may have received it"
+
+    from_the_start = True
 
     def __init__(self, tracer: TracerView) -> None:
         tracer.journal.on_rollback(self.restore_filters)
-        self.streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
-        self._warnings = _shown_by()
         self._filters = list(warnings.filters)
         self._heard: dict[int, Any] = {}
-
-    def is_stream(self, stream: Any) -> bool:
-        """Whether `stream` is one of the process's own (None: wherever print() writes)."""
-        stream = sys.stdout if stream is None else stream
-        return any(stream is known for known in self.streams)
-
-    def warnings_are_caught(self) -> bool:
-        """Whether the program itself has taken over what becomes of warnings."""
-        return self._warnings != _shown_by() or not self.is_stream(sys.stderr)
 
     def heard_by(self, listener: Any) -> None:
         """What was skipped would have reached a handler, a filter, ... that is not the standard library's."""
@@ -62,8 +56,18 @@ class Listeners(FeatureState):
             warnings._filters_mutated()  # type: ignore[attr-defined]
 
 
-def _shown_by() -> tuple[Any, ...]:
-    return warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
+def check_unread(run: FinishedRun, call: CallRecord) -> None:
+    """The program does not read what a receiver keeps of what was skipped, and leaves the filters as they were."""
+    tracer = run.tracer
+    listener = tracer.own(Listeners).read_by(tracer.reads.places)
+    if listener is not None:
+        kind = getattr(listener, "__qualname__", type(listener).__qualname__)
+        raise tracer.refusal("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
+    rows = tracer.own(Listeners).changed_filters()
+    if any(row is not None and row[0] == "error" for row in rows):
+        lose_effect(run, "setting", "the filters of warnings", "without", "with one that raises", "global-state")
+    elif rows:
+        tracer.note("the filters of warnings are changed; the program does not change them")
 
 
 def state_of(listener: Any) -> tuple[set[int], set[tuple[int, str]]]:

@@ -18,8 +18,8 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, in_dropped_text
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import holds_size
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 
-LruCacheWrapper = type(functools.lru_cache(lambda: None))
 MISS = object()
 
 
@@ -45,6 +45,13 @@ class LruCaches(FeatureState):
         self._by_size: list[tuple[Any, Any, Any]] = []  # wrapper, key with sizes in it, result
         self._alive: list[Any] = []
         self.hits: list[tuple[Any, Any, Any]] = []  # wrapper, key, result: what the cache held before the run
+
+    def save(self) -> tuple[Any, Any]:
+        return dict(self._results), list(self._by_size)
+
+    def restore(self, saved: tuple[Any, Any]) -> None:
+        """Forget the results since `save`: a tensor of a sub-graph has no meaning outside of it."""
+        self._results, self._by_size = saved
 
     def call(
         self, wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[[Any, tuple, dict], Any]
@@ -96,6 +103,19 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], mark: object, typed: boo
     if typed:
         key += tuple(type(v) for v in args) + tuple(type(v) for v in kwargs.values())
     return key
+
+
+def note_made(tracer: TracerView, fn: Any, args: tuple, kwargs: dict, result: Any) -> Any:
+    """The program has cached a function itself."""
+    tracer.own(LruCaches).made.add(id(result))
+    return result
+
+
+def guard_hits(walk: Any, tracer: TracerView) -> None:
+    """Guards on the results that the program took from caches of before the run: they are still there."""
+    for wrapper, key, value in tracer.own(LruCaches).hits:
+        source = walk.reached.get(id(wrapper)) or walk.constant(wrapper)
+        walk.add("contents", source, functools.partial(still_holds, key=key, value=value), None)
 
 
 def still_holds(wrapper: Any, key: Any, value: Any) -> bool:

@@ -24,6 +24,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
     uncompiled_function,
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
@@ -61,6 +62,8 @@ class CompiledCalls(FeatureState):
 
     scripting: how many scripted functions are running as the Python functions that they were made from.
     """
+
+    stays = "`any` says less of the program if it is true; `scripting` counts calls that have not returned"
 
     def __init__(self, tracer: TracerView) -> None:
         self.any = False
@@ -170,8 +173,12 @@ def _is_made_here(value: Any, copied: bool) -> bool:
 _PLAIN = frozenset({bool, int, float, complex, str, type(None), torch.dtype, torch.device, *SYMBOLIC})
 _COPIED = frozenset({"ListType", "DictType"})
 _STEPS: dict[type, Step] = {torch.ScriptMethod: call_method, torch.jit.ScriptFunction: call_function}
+_RULES: dict[int, Step] = {id(torch.jit.is_scripting): call_is_scripting}
 
-
-def table() -> dict[int, Step]:
-    """id(callable) → rule."""
-    return {id(torch.jit.is_scripting): call_is_scripting}
+FEATURE = Feature(
+    name="torchscript",
+    state=(CompiledCalls,),
+    rules=lambda: _RULES,
+    c_steps=(plan,),
+    refusals=("script-module", "script-object"),
+)

@@ -7,12 +7,8 @@ import pickletools
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.interfaces import Step, TracerView
-
-
-def table() -> dict[int, Step]:
-    """The functions of this file's rule, by id: those of C and of Python."""
-    return dict.fromkeys(map(id, (pickle.loads, pickle._loads)), call_loads)  # type: ignore[attr-defined]
 
 
 def call_loads(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -30,3 +26,8 @@ def _names_torch(data: bytes) -> bool:
         )
     except ValueError:
         return False  # no pickle: pickle's own error
+
+
+_RULES: dict[int, Step] = dict.fromkeys(map(id, (pickle.loads, pickle._loads)), call_loads)  # type: ignore[attr-defined]
+
+FEATURE = Feature(name="pickles", rules=lambda: _RULES, refusals=("unknown-tensor",))

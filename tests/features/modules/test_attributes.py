@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import dynamo_lite
-from dynamo_lite.tracing import module_attributes
+from dynamo_lite.features.modules import attributes
 
 
 class Parts(nn.Module):
@@ -58,8 +58,8 @@ def _seen(cls: type[nn.Module]) -> list[Any]:
 @pytest.mark.parametrize("cls", [Parts, Replaced])
 def test_the_rule_tells_what_the_function_reads(cls: type[nn.Module], monkeypatch: pytest.MonkeyPatch) -> None:
     by_rule = _seen(cls)
-    monkeypatch.setattr(module_attributes, "_CHECKED", False)
-    assert not module_attributes.table()
+    monkeypatch.setattr(attributes, "_CHECKED", False)
+    assert not attributes.table()
     assert by_rule == _seen(cls)
 
 
@@ -72,4 +72,4 @@ def test_a_part_that_is_replaced_is_another_program() -> None:
 
 
 def test_torchs_function_is_the_one_that_is_told() -> None:
-    assert module_attributes._CHECKED
+    assert attributes._CHECKED

@@ -10,14 +10,17 @@ import sys
 import warnings
 from typing import Any
 
+from dynamo_lite.features.output.listeners import Listeners
+from dynamo_lite.features.tracebacks import hidden_frames
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.output_streams import OutputStreams
 from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.strings.deferred_str import read_all
-from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 
+WARNINGS = ("warnings:warn", "warnings:warn_explicit", "_warnings:warn", "_warnings:warn_explicit")
 _TEXT = ("__str__", "__repr__", "__format__")
 
 
@@ -25,7 +28,7 @@ def call_print(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
     """print(...) to the process's own streams is skipped; texts that the program's classes make are still made."""
     if not _is_right(kwargs):
         return NOT_HANDLED  # an error in eager
-    if not tracer.own(Listeners).is_stream(kwargs.get("file")):
+    if not tracer.own(OutputStreams).is_stream(kwargs.get("file")):
         stream = sys.stdout if kwargs.get("file") is None else kwargs["file"]
         if tracer.writes.is_old(stream):
             tracer.refuse("outside-object", what="print() into a stream")
@@ -57,11 +60,11 @@ def call_print_exception(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwa
     """traceback.print_exception, and print_exc through it: as print()."""
     stream = args[4] if len(args) > 4 else kwargs.get("file")
     stream = sys.stderr if stream is None else stream
-    if not tracer.own(Listeners).is_stream(stream):
+    if not tracer.own(OutputStreams).is_stream(stream):
         if tracer.writes.is_old(stream):
             tracer.refuse("outside-object", what="a stream that a traceback is printed into")
         tracer.on_hidden_change(stream)
-        return NOT_HANDLED
+        return hidden_frames.call_traceback(tracer, fn, args, kwargs)
     tracer.note("traceback.print_exception was skipped")
     return None
 
@@ -73,7 +76,7 @@ def _is_program(tracer: TracerView, value: Any) -> bool:
 
 def call_warn(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A warning is skipped, unless a filter makes it an exception or the program catches it."""
-    if tracer.own(Listeners).warnings_are_caught():
+    if tracer.own(OutputStreams).warnings_are_caught():
         tracer.refuse("outside-object", what=_CAUGHT)
     if len(args) > 5 or kwargs.get("registry") is not None:
         tracer.refuse("outside-object", what="a registry of warnings of its own")

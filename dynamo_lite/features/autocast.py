@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.feature import Feature
+from dynamo_lite.tracing.interfaces import Step, TracerView
 
 _SWITCHES = ("set_autocast_enabled", "set_autocast_cpu_enabled", "set_autocast_xla_enabled", "set_autocast_ipu_enabled")
 _DTYPES = ("set_autocast_dtype", "set_autocast_cpu_dtype", "set_autocast_gpu_dtype", "set_autocast_xla_dtype")
@@ -27,7 +28,9 @@ def call_dtype(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
     tracer.refuse("process-state", function=f"torch.{fn.__name__} inside of an autocast region")
 
 
-def table() -> dict[int, Any]:
-    """id(function) → rule."""
-    rows = {id(getattr(torch, name)): call_switch for name in _SWITCHES if hasattr(torch, name)}
-    return rows | {id(getattr(torch, name)): call_dtype for name in _DTYPES if hasattr(torch, name)}
+_RULES: dict[int, Step] = {
+    **{id(getattr(torch, name)): call_switch for name in _SWITCHES if hasattr(torch, name)},
+    **{id(getattr(torch, name)): call_dtype for name in _DTYPES if hasattr(torch, name)},
+}
+
+FEATURE = Feature(name="autocast", rules=lambda: _RULES, refusals=("process-state",))

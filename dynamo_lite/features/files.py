@@ -16,6 +16,7 @@ from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.feature import Feature, NamedRules
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 QUESTIONS: tuple[str, ...] = (
@@ -28,6 +29,8 @@ READS: tuple[str, ...] = ("pathlib:Path.read_text", "pathlib:Path.read_bytes", "
 
 class Files(FeatureState):
     """asked: the guards' functions, by what they ask; unmade: directories that eager would have made."""
+
+    stays = "what a side asks is a guard in any case; a directory that it leaves out is only refused later"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
@@ -72,6 +75,7 @@ def question(name: str) -> Step:
 
 def read(name: str) -> Step:
     """A file that is opened for reading, or read as a whole."""
+
     def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if tracer.in_library() or not args:
             return NOT_HANDLED
@@ -101,6 +105,7 @@ def _version(path: str) -> tuple[int, ...] | None:
 
 def make_directory(name: str) -> Step:
     """os.makedirs(path, exist_ok=True), Path.mkdir: of a directory that is there, nothing; else it is left out."""
+
     def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         files = tracer.own(Files)
         path = files.path(args[0], name) if args else None
@@ -149,3 +154,16 @@ def table() -> dict[int, Step]:
         id(os.mkdir): make_directory("os.mkdir"),
         **{id(kind.isatty): call_isatty for kind in kinds},
     }
+
+
+FEATURE = Feature(
+    name="files",
+    state=(Files,),
+    rules=table,
+    named=(
+        NamedRules(QUESTIONS, question),
+        NamedRules(READS, read),
+        NamedRules(("pathlib:Path.mkdir",), make_directory),
+    ),
+    refusals=("outside-world",),
+)

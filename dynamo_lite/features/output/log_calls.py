@@ -14,12 +14,19 @@ from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
+from dynamo_lite.features.output.listeners import Listeners, is_logging
+from dynamo_lite.features.output.printing import make_texts
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, TracerView
-from dynamo_lite.tracing.strings.listeners import Listeners, is_logging
-from dynamo_lite.tracing.strings.output import make_texts
+from dynamo_lite.tracing.output_streams import OutputStreams
 
+_METHODS = ("debug", "info", "warning", "error", "exception", "critical", "log")
+NAMES = (
+    *(f"logging:Logger.{name}" for name in (*_METHODS, "warn", "_log")),
+    *(f"logging:LoggerAdapter.{name}" for name in ("debug", "info", "warning", "error", "log")),
+    *(f"logging:{name}" for name in ("debug", "info", "warning", "error", "critical", "log")),
+)
 _LEVELS = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -83,14 +90,14 @@ def _handle_record(tracer: TracerView, logger: logging.Logger, level: int | None
     if level is not None and not logger.isEnabledFor(level):
         return
     handlers = list(_handlers(logger))
-    if not handlers and not tracer.own(Listeners).is_stream(sys.stderr):
+    if not handlers and not tracer.own(OutputStreams).is_stream(sys.stderr):
         tracer.refuse("outside-object", what="a log that it catches itself")
     make_texts(tracer, args)
     parts: list[Any] = [*logger.filters, *handlers, logging.getLogRecordFactory()]
     for handler in handlers:
         parts += [*handler.filters, handler.formatter, getattr(handler, "stream", None)]
     for part in parts:
-        if part is not None and not tracer.own(Listeners).is_stream(part):
+        if part is not None and not tracer.own(OutputStreams).is_stream(part):
             cls = part if isinstance(part, (type, FunctionType, MethodType)) else type(part)
             if not is_logging(cls):
                 tracer.own(Listeners).heard_by(part)

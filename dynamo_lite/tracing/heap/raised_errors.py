@@ -16,6 +16,8 @@ from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 class LooksAtTracebacks(FeatureState):
     """Whether the program looked at any traceback."""
 
+    stays = "what was looked at on one side counts for the program"
+
     def __init__(self, tracer: TracerView) -> None:
         self.happened = False
 
@@ -36,7 +38,8 @@ def is_seen(tracer: TracerView, change: Change) -> bool:
     return ("attr", id(change.owner), name) in tracer.reads.places
 
 
-def rules() -> dict[int, Step]:
-    """id(callable) → what is done before it is called."""
-    kinds = ((GeneratorType, "throw"), (CoroutineType, "throw"), (AsyncGeneratorType, "athrow"))
-    return {id(kind.__dict__[name]): call_throw for kind, name in kinds}
+RULES: dict[int, Step] = {
+    id(kind.__dict__[name]): call_throw
+    for kind, name in ((GeneratorType, "throw"), (CoroutineType, "throw"), (AsyncGeneratorType, "athrow"))
+}
+"""id(callable) → what is done before it is called."""

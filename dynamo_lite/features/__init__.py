@@ -1,0 +1,27 @@
+"""The features of dynamo-lite: a folder for each, whose `feature.py` has the record `FEATURE`, or one file that has it.
+
+The list has the order in which the features' steps and passes run; what a feature needs comes before it. Called by
+`tracing/assemble.py`, which makes of the records (tracing/feature.py) what the engine uses. Features import `tracing`,
+what a pass sees of a run (`run/finished_run.py`), and the features that they name in `needs`.
+"""
+
+from dynamo_lite.features import autocast, distributed, files, pickles, torchscript
+from dynamo_lite.features.caches.feature import FEATURE as CACHES
+from dynamo_lite.features.modules.feature import FEATURE as MODULES
+from dynamo_lite.features.output.feature import FEATURE as OUTPUT
+from dynamo_lite.features.tracebacks.feature import FEATURE as TRACEBACKS
+from dynamo_lite.tracing import assemble
+
+FEATURES = (
+    TRACEBACKS,
+    MODULES,
+    OUTPUT,
+    CACHES,
+    files.FEATURE,
+    autocast.FEATURE,
+    distributed.FEATURE,
+    pickles.FEATURE,
+    torchscript.FEATURE,
+)
+
+assemble.use(FEATURES)

@@ -1,0 +1,70 @@
+"""The record of a feature: everything in which it takes part during an export, in one value.
+
+A feature is a folder of `dynamo_lite/features` whose file `feature.py` has `FEATURE`, an instance of `Feature`, or one
+file that has it. That is all there is of it: the engine (`dynamo_lite/tracing`, `dynamo_lite/run`) imports no feature.
+`assemble.py` makes of the records what the engine uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dynamo_lite.tracing.feature_state import FeatureState
+from dynamo_lite.tracing.interfaces import Reader, Step, TracerView
+
+Planner = Callable[[TracerView, Any], "Step | None"]
+"""(tracer, fn) → the step of the call plan of `fn`, or None where the feature does not take part in its calls."""
+
+AfterCall = Callable[[TracerView, Any, tuple[Any, ...], dict[str, Any], Any], Any]
+"""(tracer, fn, args, kwargs, result) → the result that the program sees."""
+
+Pass = Callable[[Any, Any], None]
+"""(run, call): a check of a run whose program has returned: a `FinishedRun`, a `CallRecord` (run/finished_run.py)."""
+
+
+class NamedRules(NamedTuple):
+    """Rules of callables that are known by name, so that no module is imported for their sake.
+
+    names: "module:qualified.name" of each
+    rule: makes the rule of one of them, of its name with dots
+    is_skipped: a call has no effect and no result, whatever it is given
+    """
+
+    names: tuple[str, ...]
+    rule: Callable[[str], Step]
+    is_skipped: bool = False
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature. Each field but `name` may be left out.
+
+    Attributes:
+        name: the name of its folder or file.
+        needs: the features whose files its own may import.
+        state: the classes of what it keeps during a run (feature_state.py).
+        rules: id(callable) → rule, for callables that are there when a run begins; asked once for each run.
+        named: rules of callables by name.
+        function_steps: planners for Python functions without a rule.
+        c_steps: planners for other callables without a rule.
+        after: id(callable) → what becomes of the result of a call that has run natively.
+        reads: type → who answers reads of the attributes of its instances.
+        before_end: passes over a finished run, while operators are still recorded.
+        guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
+        refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).
+    """
+
+    name: str
+    needs: tuple[str, ...] = ()
+    state: tuple[type[FeatureState], ...] = ()
+    rules: Callable[[], Mapping[int, Step]] | None = None
+    named: tuple[NamedRules, ...] = ()
+    function_steps: tuple[Planner, ...] = ()
+    c_steps: tuple[Planner, ...] = ()
+    after: Callable[[], Mapping[int, AfterCall]] | None = None
+    reads: Mapping[type, Reader] | None = None
+    before_end: tuple[Pass, ...] = ()
+    guards: Callable[[Any, TracerView], None] | None = None
+    refusals: tuple[str, ...] = ()

@@ -1,0 +1,69 @@
+"""What features keep during a run, and how a branch puts it back.
+
+The sides of a branch, the rounds of a loop and sub-graphs are run one after the other and undone, in one run. The
+journal puts the heap back; a feature's own state is put back here. A class of state says how (`save`, `restore`), or
+why a side may leave it as it is (`stays`): one that says neither cannot be defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, TypeVar
+
+AnyState = TypeVar("AnyState", bound="FeatureState")
+
+
+class FeatureState:
+    """What one feature keeps during a run: `TracerView.own` makes it when it is first asked for."""
+
+    from_the_start: ClassVar[bool] = False
+    """Whether it is made when the run begins, whether or not it is asked for."""
+
+    stays: ClassVar[str] = ""
+    """Why the state may stay as a side leaves it; empty if it is put back."""
+
+    def __init__(self, tracer: Any) -> None: ...
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.stays:
+            if cls.save is FeatureState.save or cls.restore is FeatureState.restore:
+                raise TypeError(f"{cls.__name__} has neither `save` and `restore` nor a reason why it stays")
+            _PUT_BACK.append(cls)
+
+    def save(self) -> Any:
+        """What is kept of the state when a side begins."""
+        raise NotImplementedError
+
+    def restore(self, saved: Any) -> None:
+        """Put back what `save` gave, when the side is over."""
+        raise NotImplementedError
+
+    def changed(self, saved: Any) -> str | None:
+        """What the side leaves changed that cannot be put back, or that no merge can express, in words; else None."""
+        return None
+
+
+_PUT_BACK: list[type[FeatureState]] = []
+
+Saved = Sequence[tuple[FeatureState, Any]]
+
+
+def save_all(tracer: Any) -> Saved:
+    """The state of all features when a side of a branch, a round of a loop or a sub-graph begins."""
+    states = [tracer.own(kind) for kind in _PUT_BACK]
+    return [(state, state.save()) for state in states]
+
+
+def changes(saved: Saved) -> Iterator[str]:
+    """What has been changed since `save_all` that cannot be put back, in words."""
+    for state, before in saved:
+        what = state.changed(before)
+        if what is not None:
+            yield what
+
+
+def restore_all(saved: Saved) -> None:
+    """The state of all features is as it was at `save_all`."""
+    for state, before in saved:
+        state.restore(before)
