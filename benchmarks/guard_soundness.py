@@ -1,6 +1,6 @@
 """Do the guards of a trace tell every change of state that matters? State is changed at random; then either a guard
-fails, or the program still equals the changed module. Before the change the check passes until there is a stamp
-(docs/guards.md); after it the check by the stamp and the ones without say the same.
+fails, or the program still equals the changed module. The compiled function and the check guard by guard
+(tests/guards/one_by_one.py) have to say the same.
 
     python -m benchmarks.guard_soundness [--changes 12] [--generated 150] [--seed 0] [--write]
 

@@ -8,9 +8,8 @@ changed module that fail. torch.compile's guard manager is called from Python in
 TorchDynamo gives it. The two hold different guards; the counts stand beside the times. Times of checks and calls are
 the least of many: what else the machine does only adds to them. Milliseconds are time of the processor.
 
-"by the stamp" is what every check from the third one on does while nothing is written (docs/guards.md); "by the
-function" is the same check without one. "module()" is a call of the program's module with what it checks of its inputs,
-beside torch's module of the same program.
+"module()" is a call of the program's module with what it checks of its inputs, beside torch's module of the same
+program.
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ sys.path.insert(0, str(ROOT))
 import dynamo_lite  # noqa: E402
 from benchmarks.exporters import machine  # noqa: E402
 from dynamo_lite.guards import GuardSet  # noqa: E402
-from dynamo_lite.guards.compiler import Compiler  # noqa: E402
-from dynamo_lite.guards.stamps._torch_tensors import tensor_layout  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "guards.md"
 REPEATS = 2000
@@ -87,34 +84,20 @@ def ours(mod: Stack, x: torch.Tensor) -> list[tuple[str, str]]:
     trace = dynamo_lite.trace(mod, (x,))
     traced = time.process_time() - start
     guards, failing = trace.guards, trace.guards.failing
-    tensor_layout()  # is tried once in a process: 10 ms
-    parts = guards._same._parts
-    firsts = [float("inf")] * 2
-    for _ in range(5):
-        fresh = GuardSet(*parts)
-        for number in range(2):
-            firsts[number] = min(firsts[number], milliseconds(lambda: fresh.failing(mod, (x,))))  # noqa: B023
-    compiled = min(milliseconds(lambda: Compiler(*parts).compile()) for _ in range(3))
-    function = Compiler(*parts).compile()
-    assert failing(mod, (x,)) == failing(mod, (x,)) == -1
-    stamp = guards._same.stamp
-    assert stamp is not None
+    parts = tuple(guards), guards._arguments, guards._namespace
+    first = min(milliseconds(lambda: GuardSet(*parts).failing(mod, (x,))) for _ in range(5))
+    assert failing(mod, (x,)) == -1
     rows = [
         ("dynamo-lite: trace, with its guards", f"{traced * 1e3:.0f} ms"),
-        ("dynamo-lite: first check (guard by guard)", f"{firsts[0]:.1f} ms"),
-        (f"dynamo-lite: second check (makes the stamp, for {len(stamp.covered)} guards)", f"{firsts[1]:.1f} ms"),
+        ("dynamo-lite: first check (compiles the function)", f"{first:.0f} ms"),
         (
-            f"dynamo-lite: check that passes, {len(guards)} guards, by the stamp",
-            f"{microseconds(lambda: failing(mod, (x,))):.1f} µs",
+            f"dynamo-lite: check that passes, {len(guards)} guards",
+            f"{microseconds(lambda: failing(mod, (x,))):.0f} µs",
         ),
-        ("dynamo-lite: of that, the words of the stamp", f"{microseconds(stamp.holds):.1f} µs"),
-        ("dynamo-lite: the same by the function", f"{microseconds(lambda: function(mod, (x,), {})):.0f} µs"),
-        ("dynamo-lite: making the function (after a dozen checks without a stamp)", f"{compiled:.0f} ms"),
     ]
     failing(mod, (x,), weights="any")
-    failing(mod, (x,), weights="any")
     any_weights = microseconds(lambda: failing(mod, (x,), weights="any"))
-    rows.append(("dynamo-lite: by the stamp, with any weights", f"{any_weights:.1f} µs"))
+    rows.append(("dynamo-lite: the same with any weights", f"{any_weights:.0f} µs"))
     wrong = torch.ones(3, x.shape[1])
     rows.append(("dynamo-lite: check that fails on a size", f"{microseconds(lambda: failing(mod, (wrong,))):.1f} µs"))
     last: Any = mod.blocks[-1]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dynamo_lite.folders import PATH as __path__  # noqa: F401  before what is found by it
 from dynamo_lite.symbolic_shapes.torch_versions import check as check_torch
 from dynamo_lite.symbolic_shapes.torch_versions.first_imports import without_collector
 

@@ -15,7 +15,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
-from dynamo_lite.control_flow import FixedListsTracer, ForkingTracer, MarkedTracer, UnrollingTracer
+from dynamo_lite.control_flow import FixedListsTracer, ForkingTracer, UnrollingTracer
 from dynamo_lite.control_flow.branches.whole_program import split_by
 from dynamo_lite.errors import (
     ConstraintViolation,
@@ -38,7 +38,6 @@ from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
-from dynamo_lite.tracing.calls.marked_branches import Marked
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
@@ -87,11 +86,6 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
     forking = replace(request, tracer=ForkingTracer)
     try:
         made = _attempt(replace(request, started=started), call, options)
-    except Marked:
-        if captures:
-            return _forked(forking, call, options)
-        marked = replace(request, tracer=MarkedTracer)
-        return _as_it_is_called(marked, call, options, _attempt(marked, call, options))
     except DataDependent as error:
         if captures:
             return _captured(forking, call, options, error)

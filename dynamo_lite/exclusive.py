@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import torch
 
 from dynamo_lite import undoing
+from dynamo_lite.folders import OWN
 from dynamo_lite.torch_internals._torch_dispatch import OtherExports, never_compiled
 from dynamo_lite.torch_internals._torch_state import ThreadState
 
@@ -127,7 +128,7 @@ def _carried(handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, 
     return carry
 
 
-_CLEARED = (os.path.dirname(__file__) + os.sep, os.path.dirname(torch.__file__) + os.sep, contextlib.__file__)
+_CLEARED = (*OWN, os.path.dirname(torch.__file__) + os.sep, contextlib.__file__)
 
 
 def _clear_frames(errors: Iterator[BaseException]) -> None:

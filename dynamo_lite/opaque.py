@@ -4,8 +4,6 @@
     dynamo_lite.assume_constant_result(fn)      call it now; its result is a constant of the program
     dynamo_lite.substitute(fn, python_version)  trace `python_version` in its place
 
-and about a branch on data, `dynamo_lite.branch(pred)`: capture it.
-
 What is said holds for the process, for every export. A method is named on its class (`Tokenizer.encode`): saying it of
 a bound method says it for all instances. Nothing here imports torch.
 """
@@ -80,8 +78,7 @@ def substitute(fn: Any, python_version: F) -> F:
 
 
 def branch(pred: Any) -> Any:
-    """`pred` itself. A branch or a loop on it, `if dynamo_lite.branch(x.sum() > 0):`, is captured by `export` with
-    `control_flow="refuse"`, too, where others are refused (docs/control_flow.md)."""
+    """`pred` itself, as a word for readers of `if dynamo_lite.branch(x.sum() > 0):`. Nothing depends on it."""
     return pred
 
 

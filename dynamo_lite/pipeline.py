@@ -19,7 +19,6 @@ from dynamo_lite.errors import (
     InvalidArguments,
 )
 from dynamo_lite.nonstrict.tracer import NativeTracer
-from dynamo_lite.opaque import branch
 from dynamo_lite.program import FlatInputs, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.exported_program import Program
@@ -30,7 +29,6 @@ from dynamo_lite.run import Run, RunRequest, late_imports
 from dynamo_lite.torch_internals._torch_dispatch import said
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
-from dynamo_lite.tracing.calls.marked_branches import call_branch
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -91,7 +89,6 @@ def _with_call_signatures(root: nn.Module | None, paths: Sequence[str]) -> Calla
 
     def started(run: Run) -> None:
         tell = run.tracer.abort, run.tracer.note
-        run.tracer.rules.setdefault(id(branch), call_branch)
         if paths:
             run.tracer.modules.signatures = CallSignatures(run.recorder, root, paths, *tell)
 

@@ -3,14 +3,12 @@
 A `Source` says where a value was read from, a `Guard` what it has to be there, a `GuardSet` checks all guards of a
 trace with one generated function and explains what failed. docs/guards.md has the whole picture.
 
-Made by `tracing/assumptions` after a run; asked by users and by dynamo_lite.check. Imports neither a tracer nor torch's
-private API, but for the layouts that stamps read.
+Made by `tracing/assumptions` after a run; asked by users and by dynamo_lite.check. Imports no tracer, and of torch's
+private API only what `_torch_dispatch.py` names.
 """
 
-if __name__ == "guards":  # imported by the folder's name: the same modules as dynamo_lite.guards
-    from dynamo_lite.folder_names import serve
-
-    serve(__name__)
+if __name__ == "guards":  # a second copy of each class would be another class
+    raise ImportError("this folder is the package dynamo_lite.guards")
 
 from dynamo_lite.guards.guard import Failure, Guard, State
 from dynamo_lite.guards.guard_set import GuardSet

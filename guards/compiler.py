@@ -42,7 +42,7 @@ def type_guards(guards: Sequence[Guard]) -> dict[int, int]:
 class Compiler:
     """Writes the function for `guards`. `arguments` are the names of the call's tensors and constants, for guards that
     are written as Python over `L`: name → the source of that argument; `namespace` holds what else those use. The
-    guards `left_out`, by index, are not asked: they are known to hold."""
+    guards `left_out`, by index, are not asked."""
 
     def __init__(
         self,

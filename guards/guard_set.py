@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from dynamo_lite.guards.checks import Checks
-from dynamo_lite.guards.compiler import Compiler
+from dynamo_lite.guards.compiler import Check, Compiler
 from dynamo_lite.guards.guard import Failure, Guard
 from dynamo_lite.guards.kinds import KINDS
 from dynamo_lite.guards.source import Source
@@ -39,14 +38,14 @@ class GuardSet(Sequence[Guard]):
         return iter(self._guards)
 
     @cached_property
-    def _same(self) -> Checks:
-        return Checks(self._guards, self._arguments, self._namespace)
+    def _same(self) -> Check:
+        return Compiler(self._guards, self._arguments, self._namespace).compile()
 
     @cached_property
-    def _any_weights(self) -> Checks:
+    def _any_weights(self) -> Check:
         # indices stay those of the whole set: what is left out holds always
         left_out = frozenset(i for i, guard in enumerate(self._guards) if guard.kind == "same_tensor")
-        return Checks(self._guards, self._arguments, self._namespace, left_out)
+        return Compiler(self._guards, self._arguments, self._namespace, left_out).compile()
 
     def without(self, left_out: Callable[[Guard], bool]) -> GuardSet:
         """The set of the other guards."""
@@ -55,7 +54,7 @@ class GuardSet(Sequence[Guard]):
 
     @property
     def code(self) -> str:
-        """The guards as one Python function: what `check` runs where no stamp answers."""
+        """The guards as one Python function: what `check` runs."""
         return Compiler(self._guards, self._arguments, self._namespace).text
 
     def failing(
@@ -94,8 +93,8 @@ class GuardSet(Sequence[Guard]):
     ) -> tuple[int, Exception | None]:
         if weights not in ("same", "any"):
             raise ValueError(f'weights is "same" or "any", not {weights!r}')
-        checks = self._same if weights == "same" else self._any_weights
-        return checks.run(mod, args, kwargs if kwargs is not None else {})
+        check = self._same if weights == "same" else self._any_weights
+        return check(mod, args, kwargs if kwargs is not None else {})
 
     def _found(self, guard: Guard, call: tuple[Any, Any, Any]) -> str:
         if guard.kind == "state":

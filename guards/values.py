@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-ATOMS: frozenset[type] = frozenset(
-    {int, float, complex, str, bytes, bool, type(None), type(...), type(NotImplemented), range}
-)
-"""Immutable types without parts whose `==` is CPython's own."""
+from dynamo_lite.value_types import ATOMS
+
+_ATOMS = frozenset(ATOMS)
 
 
 def is_atom(value: Any) -> bool:
     """Whether `value` is an atom or a tuple, slice or frozenset of atoms, all of the exact types."""
     kind = type(value)
-    if kind in ATOMS:
+    if kind in _ATOMS:
         return True
     if kind is tuple or kind is frozenset:
         return all(map(is_atom, value))

@@ -39,11 +39,10 @@ class ShapeEnv:
         listeners: told of each new symbol and fact, and of what the fact changed (listener.py).
     """
 
-    def __init__(self, *, use_z3: bool = False) -> None:
+    def __init__(self) -> None:
         self.symbols: dict[str, Symbol] = {}
         self.knowledge = Knowledge()
         self._models = Models(self.knowledge)
-        self.use_z3 = use_z3
         self.listeners: list[Listener] = []
         self._suppressed = 0
         self._numbers = {"s": count(), "u": count()}
@@ -98,7 +97,7 @@ class ShapeEnv:
         found = self._unknown.get(relation)
         if found is None:
             example = self._in_example(relation)
-            found = decide(self.knowledge, relation, model=example, models=self._models, use_z3=self.use_z3)
+            found = decide(self.knowledge, relation, model=example, models=self._models)
             (self._unknown if found.verdict is None else self._proved)[relation] = found
         return found
 

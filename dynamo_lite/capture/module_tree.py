@@ -14,6 +14,8 @@ from typing import Any, cast
 import torch
 from torch import nn
 
+from dynamo_lite.value_types import BUILT_IN_CONTAINERS
+
 _NAMED = frozenset({"named_modules", "named_parameters", "named_buffers", "_named_members"})
 _DEEPEST = 900
 """Levels of modules; torch's own walks, which are recursive, end at the recursion limit."""
@@ -112,9 +114,6 @@ class ModuleTree:
 _PARAMETERS, _BUFFERS = attrgetter("_parameters"), attrgetter("_buffers")
 
 
-_CONTAINERS = (list, tuple, dict, set, frozenset)
-
-
 def unregistered_buffers(root: nn.Module | None) -> dict[int, tuple[torch.Tensor, bool]]:
     """`{id(buffer): (buffer, is persistent)}` of modules that no module registers: layers in a plain list or dict.
 
@@ -144,4 +143,4 @@ def unregistered_buffers(root: nn.Module | None) -> dict[int, tuple[torch.Tensor
 def _held(container: Any) -> list[Any]:
     """The modules and containers in a container; Python of the program (a subclass's iterator) is not run."""
     items = dict.values(container) if isinstance(container, dict) else container
-    return [item for item in items if isinstance(item, nn.Module) or type(item) in _CONTAINERS]
+    return [item for item in items if isinstance(item, nn.Module) or type(item) in BUILT_IN_CONTAINERS]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from pathlib import Path
 from typing import Any
 
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, UserFrame
-
-_OWN = str(Path(__file__).parents[1]) + "/"
+from dynamo_lite.folders import OWN
 
 
 def frame_record(frame: UserFrame) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def error_record(error: BaseException) -> dict[str, Any]:
 def frames_of(error: BaseException) -> list[UserFrame]:
     """Where the program was when it raised: the frames of the traceback that are not dynamo-lite's own."""
     rows = traceback.extract_tb(error.__traceback__)
-    ours = [row.filename.startswith(_OWN) for row in rows]
+    ours = [row.filename.startswith(OWN) for row in rows]
     if True not in ours:
         return []
     inside = [row for row, own in zip(rows, ours) if not own][ours.index(True) :]

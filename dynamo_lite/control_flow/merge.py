@@ -17,7 +17,6 @@ Values that no row takes raise `Differs`.
 from __future__ import annotations
 
 import collections
-import enum
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,11 +33,10 @@ from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.heap import snapshots
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, real_type, shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.value_types import MUTABLE_CONTAINERS, UNIQUE_OR_CONSTANT
 
 Plan = Callable[[], Any]
 
-_ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout,
-          torch.memory_format, type(...), enum.Enum)  # fmt: skip
 _NUMBERS = {int: "int64", bool: "bool", float: "float64"}
 _SHARED = (type, types.FunctionType, types.ModuleType, types.GeneratorType, types.CellType, types.CodeType)
 """Objects that are no containers of values: two of them are never one."""
@@ -228,7 +226,7 @@ def _numbers(merge: Merge, left: Any, right: Any) -> Plan | None:
 
 
 def _atoms(merge: Merge, left: Any, right: Any) -> Plan | None:
-    if not isinstance(left, _ATOMS):
+    if not isinstance(left, UNIQUE_OR_CONSTANT):
         return None
     if is_same(left, right):
         return lambda: left
@@ -315,9 +313,6 @@ def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
     return lambda: left
 
 
-_CONTAINERS = (list, dict, set, collections.deque, collections.OrderedDict, bytearray)
-
-
 def _is_open(left: Any, right: Any) -> bool:
     """Whether all that the objects hold is in their items, attributes and slots: no class in C has fields beside."""
     kind = type(left)
@@ -325,7 +320,7 @@ def _is_open(left: Any, right: Any) -> bool:
         return kind is collections.defaultdict and left.default_factory is right.default_factory
     if issubclass(kind, collections.deque) and left.maxlen != right.maxlen:
         return False
-    base = next((base for base in kind.__mro__ if base in _CONTAINERS), object)
+    base = next((base for base in kind.__mro__ if base in MUTABLE_CONTAINERS), object)
     own = (vars(cls) for cls in kind.__mro__ if "__slots__" in vars(cls))  # a class in C has such descriptors, too
     slots = sum(type(member) is types.MemberDescriptorType for names in own for member in names.values())
     words = slots + bool(kind.__dictoffset__) + bool(kind.__weakrefoffset__)

@@ -38,7 +38,6 @@ from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.opaque import branch
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
@@ -53,8 +52,6 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 class ForkingTracer(Tracer):
     """A tracer that captures branches on data (interfaces.py has what its parts see of it)."""
 
-    only_marked = False
-    """Whether only branches on what `dynamo_lite.branch` was given are captured."""
     makes_lists = True
     """Whether `[x] * n` and `list(range(n))` are lists of a length that varies."""
     made_list = False
@@ -66,7 +63,6 @@ class ForkingTracer(Tracer):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.marked: list[Any] = []
         self.loops: list[OpenLoop] = []
         self.ways = Ways()
         self.asserted: tuple[Mark, str] | None = None
@@ -86,24 +82,17 @@ class ForkingTracer(Tracer):
         self.predicates = Predicates(self.recorder)
         self.branches = BranchNotes(self)
         self._sizes = self.own(ComparedSides)
-        self._sizes.forks = not self.only_marked
+        self._sizes.forks = True
         self.of_sizes = 0  # how many branches on sizes are captured
         self.hands_out_copies = False
         """Whether a result is a copy that in eager is an input, or another result, as a branch on sizes went."""
         self.left_to_example: set[tuple[Any, int]] = set()  # (code, instruction) of branches on sizes, not captured
-        self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
-        self.rules[id(branch)] = _call_branch
-        if not self.only_marked:
-            rules.attach(self.rules, self.makes_lists)
+        self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self))
+        rules.attach(self.rules, self.makes_lists)
 
     def rollback(self, keep: set[int]) -> None:
         for journal in (self.journal, *reversed(self.journals)):  # of parts of the run that were interrupted
             journal.rollback(keep)
-
-    @property
-    def _parts(self) -> Any:
-        """This tracer, as the parts of the package see it (interfaces.Forking)."""
-        return self
 
     def loop_of(self, frame: Any) -> OpenLoop | None:
         """The innermost loop of `frame` whose body is being captured."""
@@ -134,7 +123,7 @@ class ForkingTracer(Tracer):
             self._check_iterators((*args, *kwargs.values()))
         answer = super().before_call(fn, args, kwargs)
         if answer is NOT_HANDLED and (type(fn) is not FunctionType or self.runs_natively(fn)):
-            uses.check_call(self._parts, fn, args, kwargs)
+            uses.check_call(self, fn, args, kwargs)
         return answer
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -169,12 +158,12 @@ class ForkingTracer(Tracer):
         if kind == "inplace":
             uses.check_in_place(owner, value)
         if kind == "attr":
-            uses.check_item(self._parts, owner, "given an attribute")
+            uses.check_item(self, owner, "given an attribute")
         super().before_write(kind, owner, key, value)
 
     def on_read(self, how: str, owner: Any, key: Any, value: Any) -> Any:
         if how == "attr":
-            uses.check_attribute(self._parts, owner, key)
+            uses.check_attribute(self, owner, key)
         return super().on_read(how, owner, key, value)
 
     def _check_iterators(self, values: tuple[Any, ...]) -> None:
@@ -190,10 +179,8 @@ class ForkingTracer(Tracer):
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
         relation = self._sizes.undecided(value)
         if relation is not None:
-            return of_sizes.on_branch(self._parts, self._sizes, frame, value, relation, (jumps_if, target, keeps))
+            return of_sizes.on_branch(self, self._sizes, frame, value, relation, (jumps_if, target, keeps))
         kept, value = value, uses.truth_of(value)
-        if self.only_marked and not self._is_marked(value):
-            return NOT_HANDLED
         if functorch.active() or not self.predicates.depends_on_data(value) or self.known_truth(value) is not None:
             return NOT_HANDLED
         if runtime_values.is_assertion(frame):
@@ -201,14 +188,14 @@ class ForkingTracer(Tracer):
         at, around = frame.pc - 1, self.loop_of(frame)
         if around is not None and not keeps:
             starts = {jumps_if: target, not jumps_if: at + 1}
-            counting.note_bound(self._parts, flow_of(frame.info), around, at, value, starts)
+            counting.note_bound(self, flow_of(frame.info), around, at, value, starts)
         loop = None if keeps else loop_at(flow_of(frame.info), at, around.stops if around is not None else set())
         if loop is None and self.predicates.is_constant(value):
             return NOT_HANDLED
         predicate = self.predicates.of(value)
         problem: CannotMerge | None = None
         if loop is not None and (frame, loop.again) not in self.given_up:
-            before = bounded.Before(self._parts, frame)
+            before = bounded.Before(self, frame)
             try:
                 return self._captured(frame, predicate, loop)
             except LeftFromWithin:  # unrolled, if it comes to an end
@@ -224,16 +211,14 @@ class ForkingTracer(Tracer):
                 break
         starts = {jumps_if: target, not jumps_if: at + 1}
         condition = self.predicates.condition(value)
-        made = Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None, condition=condition)
+        made = Branch(self, frame, predicate, starts, (jumps_if, kept) if keeps else None, condition=condition)
         return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
 
     def on_iter(self, value: Any) -> Any:
-        if self.only_marked:
-            return NOT_HANDLED
-        rows = heads.rows_of(self._parts, value)
+        rows = heads.rows_of(self, value)
         if rows is not None:
             return iter(rows)
-        iterator: Any = bounded.bounded(self._parts, self.vm.frame, value)
+        iterator: Any = bounded.bounded(self, self.vm.frame, value)
         if iterator is None and type(value) is range and self.watches:
             iterator = iter(value)  # the collector does not tell its age
             self.watches[-1].made(iterator)
@@ -252,7 +237,7 @@ class ForkingTracer(Tracer):
         loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
         before = FrameState.of(frame)
         try:
-            return DataLoop(self._parts, frame, test, loop, iterator).capture()
+            return DataLoop(self, frame, test, loop, iterator).capture()
         except LeftFromWithin:
             why = "an outer loop is left, or a block of `with` or `try`"
             problem = CannotMerge("branch-unsupported", why=why)
@@ -271,17 +256,16 @@ class ForkingTracer(Tracer):
         return None
 
     def on_subscript(self, frame: Any, container: Any, key: Any) -> Any:
-        if self.only_marked or functorch.active():
+        if functorch.active():
             return NOT_HANDLED
         key = frame.stack[-1] = uses.with_tensors(container, key)
-        return choices.subscript(self._parts, frame, container, key)
+        return choices.subscript(self, frame, container, key)
 
     def on_store_key(self, container: Any, key: Any) -> Any:
         return uses.with_tensors(container, key)
 
     def on_repeat(self, left: Any, right: Any) -> Any:
-        is_captured = self.makes_lists and not self.only_marked
-        return made.repeated(self._parts, left, right) if is_captured else NOT_HANDLED
+        return made.repeated(self, left, right) if self.makes_lists else NOT_HANDLED
 
     def _captured(self, frame: Any, predicate: Any, loop: Loop) -> Any:
         """A loop that data end, as an operator. Raises CannotMerge if it may come to an end unrolled, and refuses what
@@ -289,7 +273,7 @@ class ForkingTracer(Tracer):
         flow = flow_of(frame.info)
         may_end = has_further_test(flow, loop, open_fors(flow, frame.pc - 1))
         try:
-            return DataLoop(self._parts, frame, predicate, loop, may_end=may_end).capture()
+            return DataLoop(self, frame, predicate, loop, may_end=may_end).capture()
         except CannotMerge as error:
             if may_end:
                 raise
@@ -311,8 +295,8 @@ class ForkingTracer(Tracer):
         if bounded.is_due(iterator):
             at, flow = frame.pc - 1, flow_of(frame.info)
             loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
-            made = DataLoop(self._parts, frame, torch.full((), True), loop, iterator)
-            done, answer = bounded.captured(self._parts, made, iterator)
+            made = DataLoop(self, frame, torch.full((), True), loop, iterator)
+            done, answer = bounded.captured(self, made, iterator)
             if done:
                 return answer
             if iterator.rest.given_up:
@@ -340,12 +324,9 @@ class ForkingTracer(Tracer):
         value = uses.truth_of(value)
         if (known := self.known_truth(value)) is not None:
             return not known
-        if (self.only_marked and not self._is_marked(value)) or not self.predicates.depends_on_data(value):
+        if not self.predicates.depends_on_data(value):
             return NOT_HANDLED
-        answer = self.predicates.truth(self.predicates.negated(value))
-        if self.only_marked:
-            self.marked.append(answer)
-        return answer
+        return self.predicates.truth(self.predicates.negated(value))
 
     def on_truth(self, value: Any) -> Any:
         known = self.known_truth(value)
@@ -361,12 +342,12 @@ class ForkingTracer(Tracer):
             one, other = (self.recorder.known_stand_in(t) for t in (left, right))
             if one is not other and _may_be_one(self.recorder.may_share, one, other):
                 self.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
-            if one is not other and uses.is_item(self._parts, right):
-                uses.check_item(self._parts, left, "compared with another by identity")
+            if one is not other and uses.is_item(self, right):
+                uses.check_item(self, left, "compared with another by identity")
         return super().on_identity(left, right)
 
     def on_key(self, key: Any) -> Any:
-        uses.check_item(self._parts, key, "a key")
+        uses.check_item(self, key, "a key")
         return super().on_key(key)
 
     def on_unbound(self, frame: Any, index: int) -> None:
@@ -377,17 +358,6 @@ class ForkingTracer(Tracer):
     def on_store_local(self, frame: Any) -> None:
         if self.depth:
             self.refuse("branch-unsupported", why="a variable is set by f_locals in it")
-
-    def _is_marked(self, value: Any) -> bool:
-        return any(value is marked for marked in self.marked)
-
-
-def _call_branch(tracer: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """branch(pred)"""
-    if len(args) != 1 or kwargs:
-        return NOT_HANDLED
-    tracer.marked.append(args[0])
-    return args[0]
 
 
 def _may_be_one(may_share: MayShare | None, one: Any, other: Any) -> bool:

@@ -1,15 +1,8 @@
-"""Tracers that capture less than ForkingTracer, or otherwise."""
+"""Tracers that capture otherwise than ForkingTracer."""
 
 from __future__ import annotations
 
 from dynamo_lite.control_flow.tracer import ForkingTracer
-
-
-class MarkedTracer(ForkingTracer):
-    """Captures the branches on what the program gives `dynamo_lite.branch`."""
-
-    only_marked = True
-    unrolls_for_gradients = True
 
 
 class FixedListsTracer(ForkingTracer):

@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dynamo_lite.folders import OWN
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("dynamo_lite", "dynamo_lite/symbolic_shapes", "dynamo_lite/guards")
-"""The last two are links in a checkout, which rglob does not follow, and folders in a wheel."""
+PACKAGES = tuple(sorted({Path(folder).relative_to(ROOT).parts[0] for folder in OWN}))
+"""The folders of the sources at `ROOT`: one in a wheel, three in a checkout."""
 
 
 class PrivateTable(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-_ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.Size)
+from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 
 def difference(got: Any, want: Any, values: bool = True, path: str = "the result") -> str | None:
@@ -16,7 +16,7 @@ def difference(got: Any, want: Any, values: bool = True, path: str = "the result
         return _tensors(got, want, values, path)
     if type(got) is not type(want):
         return f"{path} is a {type(got).__name__}, not a {type(want).__name__}"
-    if isinstance(want, _ATOMS):
+    if isinstance(want, SHAPES_AND_CONSTANTS):
         return None if got == want or not values else f"{path} is {got!r}, not {want!r}"
     mine, theirs = _parts(got), _parts(want)
     if mine.keys() != theirs.keys():

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
+from dynamo_lite.folders import OWN
 from dynamo_lite.interpreter.datamodel.trampoline_code import is_trampoline
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STDLIB = (sysconfig.get_path("stdlib") + os.sep, "<frozen ")
 _SITE_PACKAGES = f"{os.sep}site-packages{os.sep}"
 
@@ -81,7 +81,7 @@ class Sentry:
         if self._is_program is None:
             import torch
 
-            foreign = (_PACKAGE, os.path.dirname(torch.__file__) + os.sep)
+            foreign = (*OWN, os.path.dirname(torch.__file__) + os.sep)
             self._is_program = lambda code: not code.co_filename.startswith(foreign)
 
         def evaluate(frame: Any, cache_entry: Any, frame_state: Any) -> Any:

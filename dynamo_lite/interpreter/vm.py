@@ -12,7 +12,7 @@ from weakref import ReferenceType, WeakKeyDictionary
 from dynamo_lite import undoing
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
-from dynamo_lite.interpreter.datamodel.callees import BOUND_IN_C, C_CALLABLES, C_SLOTS, callee_key
+from dynamo_lite.interpreter.datamodel.callees import C_SLOTS, callee_key
 from dynamo_lite.interpreter.datamodel.trampoline_code import Entry, original_code
 from dynamo_lite.interpreter.datamodel.trampolines import Trampolines
 from dynamo_lite.interpreter.frames.binding import bind
@@ -21,6 +21,9 @@ from dynamo_lite.interpreter.frames.frame import KEPT, SUSPENDED, Frame, Handled
 from dynamo_lite.interpreter.frames.generators import deliver, make_generator
 from dynamo_lite.interpreter.frames.recursion import HOST_LIMIT
 from dynamo_lite.interpreter.frames.tracebacks import strip
+from dynamo_lite.interpreter.lookasides.frame_queries import OWN_LOOKASIDES
+from dynamo_lite.interpreter.opcodes.fused import fuse
+from dynamo_lite.value_types import BOUND_IN_C, C_CALLABLES
 
 from . import datamodel
 from .lookasides import TABLE
@@ -332,7 +335,3 @@ def _leave(frame: Frame) -> None:
     elif frame.back is not None and frame.back.proxy is None:
         frame.back.proxy = KEPT
 
-
-from dynamo_lite.interpreter.lookasides.frame_queries import OWN_LOOKASIDES  # noqa: E402
-
-from .opcodes.fused import fuse  # noqa: E402  (the package registers the handlers)

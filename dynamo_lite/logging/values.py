@@ -13,6 +13,7 @@ import torch
 
 from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
+from dynamo_lite.value_types import CONSTANTS
 
 _LONGEST = 60
 _MOST = 4
@@ -26,7 +27,7 @@ def _ids(*kinds: type) -> frozenset[int]:
     return frozenset(map(id, kinds))
 
 
-_ATOMS = _ids(int, bool, float, complex, str, bytes, type(None), type(...), torch.dtype, torch.device, torch.layout)
+_CONSTANTS = _ids(*CONSTANTS)
 _SIZES = _ids(*SYMBOLIC_TYPES)
 _BRACKETS = {id(list): "[]", id(dict): "{}", id(set): "{}", id(tuple): "()", id(torch.Size): "()"}
 _FUNCTIONS = _ids(FunctionType, BuiltinFunctionType, MethodType, MethodDescriptorType, WrapperDescriptorType)
@@ -41,7 +42,7 @@ def short(value: Any, depth: int = 2) -> str:
             return f"{kind.__name__}({dtype}[{', '.join(map(short, value.shape))}])"
     if id(kind) in _SIZES:
         return str(value.node)
-    if id(kind) in _ATOMS:
+    if id(kind) in _CONSTANTS:
         text = repr(value)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
     if id(kind) in _BRACKETS:

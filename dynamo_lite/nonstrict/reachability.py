@@ -27,18 +27,19 @@ import torch
 from torch import nn
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.nonstrict.caches import Cache
 from dynamo_lite.nonstrict.opaque_state import Hidden, Row, row_of
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.policy.native_modules import in_library
 from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS, TORCH_CONSTANTS
 
 LIMIT = 200_000
 """Objects that are looked at, at most."""
-_TORCHS = {torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.Generator}
-_LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType, bytearray, BuiltinMethodType, MethodWrapperType, ModuleType}
+_TORCHS = {*TORCH_CONSTANTS, torch.Size, torch.Generator}
+_NO_LEAVES = {CellType, bytearray, BuiltinMethodType, MethodWrapperType, ModuleType}
+_LEAVES = (HOLD_NO_FUNCTIONS | _TORCHS) - ITERATORS - _NO_LEAVES
 _OF_IMPORT = frozenset({"__builtins__", "__loader__", "__spec__"})
 """Globals that are the import system's: a loader can hold the whole of a test runner or a notebook."""
 _RUNNERS = frozenset({"IPython", "_pytest", "hypothesis", "ipykernel", "pluggy", "pytest", "xdist"})

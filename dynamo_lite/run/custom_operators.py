@@ -12,7 +12,6 @@ import dis
 import functools
 import inspect
 import itertools
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -22,9 +21,8 @@ import torch
 from dynamo_lite.capture._torch import OpOverload, python_kernels
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
-from dynamo_lite.tracing.vocabulary.contents import ATOMS
+from dynamo_lite.value_types import MUTABLE_CONTAINERS, SHAPES_AND_CONSTANTS
 
-_CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, bytearray)
 _STORES_NAME = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _STORES_CELL = frozenset({"STORE_DEREF", "DELETE_DEREF"})
 _STORES_ATTRIBUTE = frozenset({"STORE_ATTR", "DELETE_ATTR"})
@@ -109,8 +107,8 @@ def _look_at(fn: FunctionType, changed: MayChange) -> Iterator[Any]:
             members = [vars(value)[key] for key in attributes & vars(value).keys()]
             yield from (member for member in members if type(member) is FunctionType)
             if stores_items or attributes & _CHANGING:
-                changed.objects.update((id(member), name) for member in members if type(member) in _CONTAINERS)
-        elif type(value) in _CONTAINERS:
+                changed.objects.update((id(member), name) for member in members if type(member) in MUTABLE_CONTAINERS)
+        elif type(value) in MUTABLE_CONTAINERS:
             if stores_items or attributes & _CHANGING:
                 _note(value, name, changed)
         elif _is_of_the_user(value):
@@ -125,13 +123,13 @@ def _note(value: Any, name: str, changed: MayChange) -> None:
     todo = [value]
     while todo:
         value = todo.pop()
-        if id(value) in changed.objects or isinstance(value, torch.Tensor) or type(value) in ATOMS:
+        if id(value) in changed.objects or isinstance(value, torch.Tensor) or type(value) in SHAPES_AND_CONSTANTS:
             continue
-        if type(value) in _CONTAINERS or _is_of_the_user(value):
+        if type(value) in MUTABLE_CONTAINERS or _is_of_the_user(value):
             changed.objects[id(value)] = name
             if isinstance(value, dict):
                 todo += value.values()
-            elif type(value) in _CONTAINERS:
+            elif type(value) in MUTABLE_CONTAINERS:
                 todo += value
             elif isinstance(names := getattr(value, "__dict__", None), dict):
                 changed.objects[id(names)] = name

@@ -19,12 +19,12 @@ from dynamo_lite.interpreter.frames.generators import give_up, suspended, waits_
 from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 _MOST_OBJECTS = 10_000
 _NOT_FOLLOWED: tuple[Any, ...] = (
-    *(*ATOMS, torch.Tensor, *SYMBOLIC, type, ModuleType, FunctionType, CodeType, FrameType),
+    *(*SHAPES_AND_CONSTANTS, torch.Tensor, *SYMBOLIC, type, ModuleType, FunctionType, CodeType, FrameType),
     *(GeneratorType, CoroutineType),  # an interpreted one holds the interpreter
 )
 _OF_LIBRARIES = ("torch", "dynamo_lite")

@@ -27,6 +27,7 @@ from dynamo_lite.run.request import RunRequest
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch_dynamo
+from dynamo_lite.symbolic_shapes.torch_node.client import Client
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders, bound_by_name
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort, RunAgain
@@ -83,11 +84,11 @@ class Run:
         self.recorder.context = context = TraceContext(self.tracer)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
-            self.recorder.env.unanswered = self.tracer.undecided
-            self.recorder.env.for_text = self.tracer.own(TextsAtWork).number
-            self.recorder.env.refuses_size = self.tracer.too_large
-            self.recorder.env.deferring = context.check_deferred
-            builtin_calls.attach(self.tracer, self.recorder.env)
+            specialized = builtin_calls.specialized_in(self.tracer, self.recorder.env)
+            for_text = self.tracer.own(TextsAtWork).number
+            self.recorder.env.client = Client(
+                self.tracer.undecided, self.tracer.too_large, specialized, context.check_deferred, for_text
+            )
         logs.attach(self)
         self.declared = self._declare()
         if self.declared is not None and tracer.sees_python:
@@ -234,7 +235,7 @@ class Run:
         env = self.recorder.env
         if env is not None:
             env.where = _nowhere
-            env.unanswered = env.for_text = env.specialized = env.deferring = env.refuses_size = None
+            env.client = None
 
 
 def _nowhere() -> Origin:

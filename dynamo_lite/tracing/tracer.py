@@ -16,7 +16,6 @@ from typing import Any
 from dynamo_lite.capture import Recorder
 from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.interpreter.datamodel import trampoline_code, trampolines
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import assemble, read_plans, write_plans
@@ -58,6 +57,7 @@ from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.tracing.write_plans import WritePlans
+from dynamo_lite.value_types import BUILT_IN_CONTAINERS, HOLD_NO_FUNCTIONS
 
 _OWN_FILES = frozenset(
     m.__file__ for m in (registry, native_calls, methods, subclass_constructors, sys.modules[__name__])
@@ -192,7 +192,7 @@ class Tracer(Refusing):
         self.native_call.function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
-        if type(result) not in ATOMS and not type(result).__flags__ & HAVE_GC:
+        if type(result) not in HOLD_NO_FUNCTIONS and not type(result).__flags__ & HAVE_GC:
             self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
         return result
 
@@ -230,7 +230,7 @@ class Tracer(Refusing):
         else:
             if type(key) is str or type(key) is int:
                 reads.read_first.setdefault((id(owner), key), True)
-            if kind == "item" and type(value) not in ATOMS and not type(value).__flags__ & HAVE_GC:
+            if kind == "item" and type(value) not in HOLD_NO_FUNCTIONS and not type(value).__flags__ & HAVE_GC:
                 self.writes.after_operator((owner,), value)
             listener = read_plans.OF_ITEMS.get(type(owner))
             if listener is not None:
@@ -341,7 +341,7 @@ class Tracer(Refusing):
             return deferred_str.plain(result)
         if type(result) in SYMBOLIC and fn.__name__ in native_arguments.CONVERSIONS:
             return native_arguments.converted(self, fn.__name__, result)
-        if type(result) in native_reads.CONTAINERS and (
+        if type(result) in BUILT_IN_CONTAINERS and (
             fn.__name__ in native_reads.GIVES_ITEMS or decisions_in_c.compares(self)
         ):
             self.reads.look("parts", result, None)

@@ -7,7 +7,6 @@
 | normal form  | the same of the form that known equalities and conditional laws give                |
 | refutation   | chains of differences; assume the opposite, derive, eliminate, split cases          |
 | enumeration  | few enough assignments in the ranges: try each                                      |
-| z3           | optional, with a resource limit and a seed, never a clock                           |
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ FEW = 32
 class Answer:
     """`verdict` is PROVED (True), REFUTED (False) or UNKNOWN (None); `rung` is the step of the ladder that answered.
 
-    `relation` is the question, `step` the proof of it (or of its negation); z3's answers have none.
+    `relation` is the question, `step` the proof of it (or of its negation).
     """
 
     verdict: bool | None
@@ -55,15 +54,14 @@ class Answer:
 
     @property
     def certificate(self) -> Certificate | None:
-        """The proof, for `checker.verify`; None if unknown (or from z3)."""
+        """The proof, for `checker.verify`; None if unknown."""
         if self.step is None:
             return None
         conclusion = self.relation if self.verdict else not_(self.relation)
         return Certificate(conclusion, self.step, self.facts)
 
 
-def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, models: Models | None = None,
-           use_z3: bool = False) -> Answer:
+def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, models: Models | None = None) -> Answer:
     """The verdict on a relation. `model` is its truth in some assignment that satisfies the facts, if one is at
     hand: the other verdict is then not looked for, nor is one that `models` have a counterexample to."""
     found = known.quick(relation)
@@ -87,12 +85,6 @@ def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, model
             goal = relation if truth else not_(relation)
             step = Step("rewrite", (*steps, step), (goal, tuple(atoms), tuple(images)))
         return Answer(truth, rung, relation, step)
-    if use_z3:
-        from dynamo_lite.symbolic_shapes.prover.z3_backend import ask
-
-        truth_z3 = ask(known.facts, relation)
-        if truth_z3 is not None:
-            return Answer(truth_z3, "z3", relation)
     return Answer(UNKNOWN, "none", relation)
 
 

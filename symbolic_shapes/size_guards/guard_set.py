@@ -24,10 +24,9 @@ from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 
 @dataclass(frozen=True)
 class Verification:
-    """What `SizeGuardSet.verify` did: derivations re-checked, and z3's verdict (None: not asked, or it gave up)."""
+    """What `SizeGuardSet.verify` did: the number of derivations that were checked again."""
 
     derivations: int
-    equivalent: bool | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +156,9 @@ class SizeGuardSet:
         return explain(self, guard)
 
     # -- verification ----------------------------------------------------------------------------------------
-    def verify(self, *, use_z3: bool = False) -> Verification:
+    def verify(self) -> Verification:
         """Re-check, without search, that each guard follows from the facts and each fact from the guards.
-        BadCertificate names what does not. With z3, also prove (facts <=> guards) afresh; a counterexample is a
-        BadCertificate too."""
+        BadCertificate names what does not."""
         self._check_form()
         self._check_base()
         checked: set[Bool] = set()
@@ -174,8 +172,7 @@ class SizeGuardSet:
             replaced.pop()
         for fact in self.collected:
             self.backward.check(fact.relation, checked=checked)
-        count = len(self.forward.steps) + len(self.backward.steps)
-        return Verification(count, self._equivalent_by_z3() if use_z3 else None)
+        return Verification(len(self.forward.steps) + len(self.backward.steps))
 
     def demands(self) -> list[Bool]:
         """What the guards have to entail: the collected facts, and the declared ranges of the replaced symbols."""
@@ -207,23 +204,3 @@ class SizeGuardSet:
             raise BadCertificate("the guards rest on something that was not collected")
         if not set(self.backward.base) - axioms <= set(self.relations):
             raise BadCertificate("the facts rest on something that is not a guard")
-
-    def _equivalent_by_z3(self) -> bool | None:
-        from dynamo_lite.symbolic_shapes.prover.z3_backend import NotInZ3, entails
-
-        # Back from the guards the replaced symbols are substituted: their declared ranges are not to be assumed.
-        axioms = [f.relation for f in self.facts if f.kind == "axiom"]
-        others = [g.relation for g in self.guards if g.kind != "equality"]
-        kept = [substitute(r, self.images) for r in (*axioms, *others)]
-        wanted = [substitute(r, self.images) for r in self.demands()]
-        verdicts: list[bool | None] = []
-        for premises, goals in (([f.relation for f in self.facts], self.relations), (kept, wanted)):
-            for goal in goals:
-                try:
-                    verdict = entails(premises, goal)
-                except NotInZ3:
-                    verdict = None
-                if verdict is False:
-                    raise BadCertificate(f"z3 has a counterexample to {goal}")
-                verdicts.append(verdict)
-        return None if None in verdicts else True

@@ -120,8 +120,8 @@ class Decisions:
 
     def _reported(self, error: DataDependentError) -> DataDependentError:
         context = self._context
-        if context.inside == PROGRAM and not context.lays_out and self._env.unanswered is not None:
-            self._env.unanswered(error)
+        if context.inside == PROGRAM and not context.lays_out and self._env.client is not None:
+            self._env.client.unanswered(error)
         return error
 
     def evaluate_for_c(self, sym_node: SymNode) -> bool:
@@ -181,15 +181,15 @@ class Decisions:
 
     def _for_text(self, sym_node: SymNode) -> Any:
         """A number of which C code makes a text that has not been read yet; None otherwise."""
-        stands_in = self._env.for_text
-        return stands_in(sym_node) if stands_in is not None and self._context.inside == PROGRAM else None
+        client = self._env.client
+        return client.for_text(sym_node) if client is not None and self._context.inside == PROGRAM else None
 
     def _fix(self, equality: Bool, node: Any, value: Any) -> None:
         """The value of an expression was taken: a guard."""
         env = self._env
         env.values_taken += 1
-        if env.specialized is not None and not self._recorder.suppressing:
-            env.specialized(node, value)
+        if env.client is not None and not self._recorder.suppressing:
+            env.client.specialized(node, value)
         self._recorder.record(equality, "guard")
 
     def unknown(self, node: Any, origin: Origin) -> DataDependentError:

@@ -29,6 +29,7 @@ from dynamo_lite.symbolic_shapes.torch_env.shared_history import Past
 from dynamo_lite.symbolic_shapes.torch_env.unbacked import UnbackedSymbols
 from dynamo_lite.symbolic_shapes.torch_env.views import BackedValues, Ranges, Replacements, runtime_asserts
 from dynamo_lite.symbolic_shapes.torch_node._torch import RuntimeAssert, ShapeEnvSettings, ShapeGuard, SLoc
+from dynamo_lite.symbolic_shapes.torch_node.client import Client
 from dynamo_lite.symbolic_shapes.torch_node.query_kinds import QueryContext
 
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]))
@@ -48,18 +49,9 @@ class TorchShapeEnv:
     Attributes:
         core: the `ShapeEnv` with the facts.
         where: gives the program's line for new facts and symbols.
-        unanswered: called with the `DataDependentError` of a question that the program itself asked; what it raises
-            the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
-        for_text: gives a number that stands for one which only run time knows, where none but a text is made of it
-            that nobody has read; None otherwise.
-        refuses_size: called with the error of an operation whose result is too large to be written down; what it
-            raises the program cannot catch.
-        specialized: called with an expression and its value in the example, where the program takes the value.
-        deferring: called with the operator before a check of its arguments is left to run time, and with what Python
-            raises if it is Python's own (a division by zero). (Not called for what the program itself asserts.)
+        client: the trace, which is told what happens; None if there is none (client.py).
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
         frozen: a new fact is an error from here on.
-        abandons: called in the place of a new fact, and raises: what the program does then is only tried.
         past: answers of environments with the same history (shared_history.py).
         values_taken: how often a number was taken of a symbolic expression.
     """
@@ -85,14 +77,9 @@ class TorchShapeEnv:
         self.prefer_deferred_runtime_asserts_over_guards = prefer_deferred_runtime_asserts_over_guards
         self.core: ShapeEnv = core if core is not None else ShapeEnv()
         self.where: Callable[[], Origin] = where or calling_line
-        self.unanswered: Callable[[DataDependentError], Any] | None = None
-        self.for_text: Callable[[Any], Any] | None = None
-        self.refuses_size: Callable[[Exception], Any] | None = None
-        self.specialized: Callable[[Any, Any], None] | None = None
-        self.deferring: Callable[[str, frozenset[type[Exception]]], None] | None = None
+        self.client: Client | None = None
         self.refuted: ContradictoryFacts | None = None
         self.frozen = False
-        self.abandons: Callable[[], Any] | None = None
         self.values_taken = 0
         self.fake_tensor_cache = _NoCache()
         # What torch reads and assigns of symbols that an operator made (unbacked.py).
@@ -168,8 +155,8 @@ class TorchShapeEnv:
         return self  # as torch's: FakeTensorMode and metadata refer to one environment
 
     def too_large(self, error: Exception) -> None:
-        if self.refuses_size is not None:
-            self.refuses_size(error)
+        if self.client is not None:
+            self.client.refuses_size(error)
 
     # -- who asks -------------------------------------------------------------------------------------------------
     @property

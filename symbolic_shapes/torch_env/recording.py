@@ -89,8 +89,8 @@ class FactRecorder:
 
     def defers(self, what: str, *errors: type[Exception]) -> None:
         """A check that an operator, or Python's arithmetic, makes of its arguments is left to run time."""
-        if self._env.deferring is not None:
-            self._env.deferring(what, frozenset(errors))
+        if self._env.client is not None:
+            self._env.client.deferring(what, frozenset(errors))
 
     def _checked_at(self, kind: str) -> Origin:
         """Where the program checks something, or an operator its arguments."""
@@ -147,8 +147,8 @@ class FactRecorder:
         self.record(relation, "guard", lambda: origin)
 
     def _add_fact(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
-        if self._env.abandons is not None:
-            self._env.abandons()
+        if self._env.client is not None and self._env.client.abandons is not None:
+            self._env.client.abandons()
         if self._fail_on_new or self._env.frozen:
             raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
         fact = None

@@ -60,7 +60,7 @@ class Past:
 
     def __init__(self, env: Environment) -> None:
         self._env = env
-        self._state: HistoryState | None = _beginnings.setdefault((env.settings, env.core.use_z3), HistoryState())
+        self._state: HistoryState | None = _beginnings.setdefault(env.settings, HistoryState())
         self._to_shared: dict[Atom, Int] = {}
         self._to_ours: dict[Atom, Int] = {}
         self._shared: dict[Node, Any] = {}

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_node.client import Client
 from dynamo_lite.symbolic_shapes.torch_node.query_kinds import QueryContext
 
 
@@ -24,12 +25,8 @@ class Environment(Protocol):
     size_like: set[Symbol]
     derived_sizes: dict[Any, Int]
     frozen: bool
-    abandons: Callable[[], Any] | None
     context: QueryContext
-    specialized: Callable[[Any, Any], None] | None
-    unanswered: Callable[[Any], Any] | None
-    for_text: Callable[[Any], Any] | None
-    deferring: Callable[[str, frozenset[type[Exception]]], None] | None
+    client: Client | None
     refuted: Any
     values_taken: int
     pending_fresh_unbacked_symbols: list[Any]

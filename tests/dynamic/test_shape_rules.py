@@ -270,3 +270,47 @@ def test_a_kronecker_product_that_eager_refuses() -> None:
         product(*args)
     with pytest.raises(RuntimeError, match="view size is not compatible"):
         dynamo_lite.export(product, args, dynamic_shapes=({0: Dim.AUTO}, {1: Dim.AUTO}))
+
+
+BATCH = {0: Dim("batch", min=2)}
+WEIGHT, KERNEL = torch.randn(3, 4), torch.randn(3, 4, 2)
+WRONG: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "linear, a bias of another width": (lambda x: F.linear(x, WEIGHT, torch.ones(5)), (5, 4)),
+    "convolution, a bias of another width": (lambda x: F.conv1d(x, KERNEL, torch.ones(4)), (5, 4, 7)),
+    "convolution, a bias of one element": (lambda x: F.conv1d(x, KERNEL, torch.ones(1)), (5, 4, 7)),
+    "convolution, a bias that is a matrix": (lambda x: F.conv1d(x, KERNEL, torch.ones(1, 3)), (5, 4, 7)),
+    "convolution, channels that are in no groups": (
+        lambda x: F.conv1d(x, torch.ones(3, 2, 2), None, 1, 0, 1, 2),
+        (5, 4, 7),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_eager_refuses_is_refused_for_a_batch_of_any_size(name: str) -> None:
+    fn, sizes = WRONG[name]
+    x = torch.randn(sizes)
+    with pytest.raises(RuntimeError) as ours:
+        dynamo_lite.export(fn, (x,), dynamic_shapes=(BATCH,))
+    with pytest.raises(RuntimeError) as eagers:
+        fn(x)
+    assert str(ours.value).partition("\n")[0] == str(eagers.value).partition("\n")[0]
+
+
+@pytest.mark.parametrize("bias", [(1,), (), (1, 3), (3,)])
+def test_a_bias_that_is_expanded_fixes_no_batch(bias: tuple[int, ...]) -> None:
+    fn, given = (lambda x: F.linear(x, WEIGHT, given)), torch.randn(bias)
+    program = dynamo_lite.export(fn, (torch.randn(5, 4),), dynamic_shapes=(BATCH,)).module()
+    for batch in (2, 5, 9):
+        x = torch.randn(batch, 4)
+        torch.testing.assert_close(program(x), fn(x))
+
+
+def test_channels_in_groups_fix_no_multiple() -> None:
+    def fn(x: Tensor, weight: Tensor) -> Tensor:
+        return F.conv1d(x, weight, None, 1, 0, 1, 2)
+
+    shapes = (BATCH, {0: 2 * Dim("half", min=1)})
+    program = dynamo_lite.export(fn, (torch.randn(5, 4, 7), torch.randn(4, 2, 2)), dynamic_shapes=shapes).module()
+    call = torch.randn(3, 4, 7), torch.randn(6, 2, 2)
+    torch.testing.assert_close(program(*call), fn(*call))

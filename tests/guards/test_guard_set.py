@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamo_lite.guards import Guard, GuardSet, Source, child, root
+from dynamo_lite.guards import Guard, GuardSet, Source, child, guard_set, root
 
 
 class Holder:
@@ -165,13 +165,13 @@ def test_what_is_made_to_check_a_set_grows_with_the_number_of_its_guards() -> No
     assert lines(200) - lines(100) == lines(300) - lines(200)
 
 
-def test_nothing_is_compiled_for_the_first_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*args: Any) -> None:
-        raise AssertionError("a function was compiled")
-
-    monkeypatch.setattr("dynamo_lite.guards.checks.Compiler", refused)
+def test_the_function_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, make = [], guard_set.Compiler
+    monkeypatch.setattr(guard_set, "Compiler", lambda *parts: made.append(parts) or make(*parts))
     mod = root("function")
     guards = GuardSet([Guard("type", mod, Holder), *(Guard("equals", at(mod, n), 1) for n in "abc")])
+    assert made == []
     for _ in range(2):
         assert guards.failing(Holder(a=1, b=1, c=1)) == -1
         assert guards.failing(Holder(a=1, b=2, c=1)) == 2
+    assert len(made) == 1

@@ -19,6 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PARTS = (
     "pyproject.toml",
+    "setup.py",
     "README.md",
     "LICENSE",
     "dynamo_lite_autoload.py",
@@ -68,15 +69,23 @@ class Installed:
         )
 
 
-def _built(folder: Path) -> Path:
-    source = folder / "source"
+def copied(source: Path) -> None:
+    """What a package is built from, in a folder of its own."""
     source.mkdir(parents=True)
     for name in PARTS:
         if (ROOT / name).is_dir():
             ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
-            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignore)
+            shutil.copytree(ROOT / name, source / name, ignore=ignore)
         else:
             shutil.copy(ROOT / name, source / name)
+
+
+def _built(folder: Path) -> Path:
+    """The wheel, from the source distribution."""
+    copied(folder / "source")
+    code = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=folder / "source", check=True, capture_output=True)
+    (source,) = folder.glob("*.tar.gz")
     words = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(source)]
     subprocess.run([sys.executable, "-m", "pip", *words], check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")

@@ -30,6 +30,7 @@ from dynamo_lite.symbolic_shapes import (
     to_float,
 )
 from dynamo_lite.symbolic_shapes.proofs.checker import verify
+from tests.symbolic_shapes.z3_oracle import entails
 
 from ..webassembly import needs_processes
 
@@ -209,16 +210,16 @@ def test_symbols_with_one_name_are_two_symbols() -> None:
     assert x is not y and eq(x, y) is not eq(x, x)
 
 
-def test_z3_is_the_last_rung() -> None:
+def test_what_no_rung_proves_is_left_open() -> None:
     pytest.importorskip("z3")
-    with_z3, without = ShapeEnv(use_z3=True), ShapeEnv()
-    for env, expected in ((with_z3, (True, "z3")), (without, (None, "none"))):
-        x, y = env.unbacked(), env.unbacked()
-        answer = env.decide(x * x + y * y >= 2 * x * y)
-        assert (answer.verdict, answer.rung) == expected
+    env = ShapeEnv()
+    x, y = env.unbacked(), env.unbacked()
+    answer = env.decide(x * x + y * y >= 2 * x * y)
+    assert (answer.verdict, answer.rung) == (None, "none")
+    assert entails([], answer.relation) is True
 
 
 @needs_processes
 def test_the_package_needs_no_torch() -> None:
-    code = "import sys, symbolic_shapes; sys.exit('torch' in sys.modules)"
+    code = "import sys, dynamo_lite.symbolic_shapes; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,8 +14,8 @@ from dynamo_lite.symbolic_shapes import Bool, ContradictoryFacts, Origin, ShapeE
 from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate, Certificate, verify
 from dynamo_lite.symbolic_shapes.proofs.congruences import add, meet, mul
 from dynamo_lite.symbolic_shapes.proofs.proof import Step, walk
-from dynamo_lite.symbolic_shapes.prover.z3_backend import NotInZ3, entails
 from tests.symbolic_shapes.oracle import AT_ZERO, COMPARE, Term, assignments, our_node, python_table, python_value
+from tests.symbolic_shapes.z3_oracle import NotInZ3, entails
 
 HERE = Origin("user line", "model.py", 1)
 LO, HI = -3, 4

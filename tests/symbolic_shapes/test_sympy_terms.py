@@ -44,7 +44,7 @@ def test_other_terms_are_left_to_sympy() -> None:
 @needs_processes
 def test_a_polynomial_does_not_import_tensors_of_sympy() -> None:
     program = (
-        "import sys; from symbolic_shapes.expressions.sympy_bridge.converters import ToSympy;"
+        "import sys; from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import ToSympy;"
         "from dynamo_lite.symbolic_shapes import ShapeEnv;"
         "env = ShapeEnv(); a, b = (env.backed(5), env.backed(7));"
         "ToSympy()(3 * a * b * b + 2 * a - 1); print('sympy.tensor.tensor' in sys.modules)"

@@ -24,8 +24,8 @@ from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, value_of
 from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_fake import device_of
+from dynamo_lite.value_types import OPERATOR_KEYS
 
-_ATOMS = frozenset({int, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
 _LIMIT = 100_000
 
 # (operator, switches, arguments) → results. Shared by all recordings of the process: the key says everything.
@@ -136,7 +136,7 @@ def _describe(parts: list[Any], values: Sequence[Any]) -> bool:
         if kind is FakeTensor:
             if not _describe_tensor(parts, value):
                 return False
-        elif kind in _ATOMS:
+        elif kind in OPERATOR_KEYS:
             parts += (kind, value)
         elif kind is float:
             parts += (kind, repr(value))  # 0.0 is not -0.0, nan is nan

@@ -160,7 +160,7 @@ class SymbolicMemory:
             return
         requires_grad_of = tuple(t.requires_grad for t in outputs)
         self._known[key] = (entry, requires_grad_of)
-        # `specialized` is called when an operator runs, not when its result is remembered: such a call is not shared.
+        # `Client.specialized` is called when an operator runs, not when its result is remembered: so none is shared.
         if call.state is not None and call.shared is not None and call.taken == self._env.values_taken:
             self._keep(call, entry, requires_grad_of)
 

@@ -17,7 +17,7 @@ import torch
 
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE
 
-_CONTAINERS = (list, tuple)
+_SEQUENCES = (list, tuple)
 
 
 def may_need_numbers(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -35,13 +35,13 @@ def plain(value: Any) -> Any:
     kind = PYTHON_TYPE.get(type(value))
     if kind is not None:
         return kind(value.node.evaluate())
-    if type(value) in _CONTAINERS and _holds(value):
+    if type(value) in _SEQUENCES and _holds(value):
         return type(value)(map(plain, value))
     return value
 
 
 def _holds(value: Any) -> bool:
-    return type(value) in PYTHON_TYPE or (type(value) in _CONTAINERS and any(map(_holds, value)))
+    return type(value) in PYTHON_TYPE or (type(value) in _SEQUENCES and any(map(_holds, value)))
 
 
 def as_numbers(args: Sequence[Any]) -> Sequence[Any]:

@@ -63,10 +63,13 @@ def convolution(
     if not _are_plain(given) or input.dim() != weight.dim() or isinstance(padding, str):
         return None
     strides, pads, dilations = (_spread(value, space) for value in (stride, padding, dilation))
-    if None in (strides, pads, dilations):
+    if None in (strides, pads, dilations) or groups < 1 or not _is_multiple(weight.shape[0], groups):
+        return None
+    if bias is not None and bias.dim() != 1:
         return None
     sizes = [input.shape[0], weight.shape[0]]
     demands = [eq(env.unwrap(input.shape[1]), env.unwrap(weight.shape[1]) * groups)]
+    demands += [] if bias is None else [eq(env.unwrap(bias.shape[0]), env.unwrap(weight.shape[0]))]
     for size, kernel, step, pad, spread in zip(input.shape[2:], weight.shape[2:], strides, pads, dilations):  # type: ignore[arg-type]
         room = size + 2 * pad - (spread * (kernel - 1) + 1)
         demands.append(ge(env.unwrap(room), 0))
@@ -91,9 +94,10 @@ def linear(
     given = [t for t in (input, weight, bias) if t is not None]
     if not _are_plain(given) or input.dim() < 2 or weight.dim() != 2:
         return None
+    sizes = [*input.shape[:-1], weight.shape[0]]
     if not env.demand(eq(env.unwrap(input.shape[-1]), env.unwrap(weight.shape[1]))):
         return None
-    return _new([*input.shape[:-1], weight.shape[0]], input, given)
+    return None if bias is not None and not _expands(env, bias, sizes) else _new(sizes, input, given)
 
 
 def matmul(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
@@ -303,6 +307,19 @@ def _one_element(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return torch.empty(() if value.dim() == 0 else (1,), dtype=value.dtype, device=value.device)
     return 1 if isinstance(value, torch.SymInt) else value
+
+
+def _is_multiple(size: Any, number: int) -> bool:
+    """Whether a size is a multiple of a number, as far as it is known here."""
+    return number == 1 or (type(size) is int and size % number == 0)
+
+
+def _expands(env: TorchShapeEnv, tensor: torch.Tensor, sizes: Sequence[Any]) -> bool:
+    """Whether a tensor is expanded to these sizes, which is demanded; False if the kernel has to say so."""
+    pairs = [(a, b) for a, b in zip(reversed(tensor.shape), reversed(sizes)) if type(a) is not int or a not in (1, b)]
+    if tensor.dim() > len(sizes) or any(type(a) is int and type(b) is int for a, b in pairs):
+        return False
+    return all(env.demand_equal(env.unwrap(a), env.unwrap(b)) for a, b in pairs)
 
 
 def _spread(value: Any, count: int) -> list[int] | None:

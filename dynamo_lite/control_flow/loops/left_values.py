@@ -23,8 +23,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-
-_ATOMS = (type(None), bool, int, float, str, bytes, torch.dtype, torch.device)
+from dynamo_lite.value_types import CONSTANTS
 
 
 class _NoValue(Exception):
@@ -77,7 +76,7 @@ class _Filling:
         return [self.of(value, items[i] if i < len(items) else MISSING) for i, value in enumerate(contents)]
 
     def _made(self, value: Any) -> Any:
-        if value is UNBOUND or isinstance(value, _ATOMS):
+        if value is UNBOUND or isinstance(value, CONSTANTS):
             return value
         if id(value) in self.made:
             return self.made[id(value)]

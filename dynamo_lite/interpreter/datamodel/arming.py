@@ -20,8 +20,6 @@ from typing import Any, Final
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.code.type_members import flags_of, mro_of, namespace_of
 from dynamo_lite.interpreter.datamodel.c_types import (
-    ATOMS,
-    CONTAINERS,
     SHALLOW_KINDS,
     elements_of,
     holds_functions,
@@ -36,6 +34,7 @@ from dynamo_lite.interpreter.datamodel.trampoline_code import (
     original_code,
     set_code,
 )
+from dynamo_lite.value_types import CONTAINERS_AND_VIEWS, HOLD_NO_FUNCTIONS
 
 _WITH_PROTOCOLS = (
     *(list, tuple, dict, set, frozenset, OrderedDict, deque, MappingProxyType, str, bytes, bytearray, memoryview),
@@ -54,7 +53,7 @@ class Armed:
     def __init__(self) -> None:
         self.known: dict[type, bool] = {}
         """type → whether its instances are classes or arrays, of which `arm_operand` asks more"""
-        self.kinds: dict[type, Callable[[Any, Armed], None] | None] = dict.fromkeys(ATOMS)
+        self.kinds: dict[type, Callable[[Any, Armed], None] | None] = dict.fromkeys(HOLD_NO_FUNCTIONS)
         """type → how its instances are looked through"""
         self.shallow: set[type] = set()
         """Types in whose instances `arm_shallow` finds nothing."""
@@ -62,7 +61,7 @@ class Armed:
     def clear(self) -> None:
         self.known.clear()
         self.shallow.clear()
-        self.kinds = dict.fromkeys(ATOMS)
+        self.kinds = dict.fromkeys(HOLD_NO_FUNCTIONS)
 
 
 class Arming:
@@ -121,7 +120,7 @@ class Arming:
             self.arm_type(kind, armed)
         if kind is tuple or kind is frozenset:
             self.arm(value, armed)  # a key: its hash is made of those of its elements
-        elif kind in SHALLOW_KINDS or issubclass(kind, CONTAINERS):
+        elif kind in SHALLOW_KINDS or issubclass(kind, CONTAINERS_AND_VIEWS):
             armed.shallow.add(kind)
         else:
             self.arm(value, armed)
@@ -168,7 +167,7 @@ class Arming:
             scan = self._arm_method
         elif issubclass(kind, type):
             scan = self.arm_class
-        elif issubclass(kind, CONTAINERS):
+        elif issubclass(kind, CONTAINERS_AND_VIEWS):
             scan = self._arm_elements
         elif is_array_type(kind):
             scan = self._arm_array
@@ -201,7 +200,7 @@ class Arming:
             if id(value) in seen:
                 continue
             seen.add(id(value))
-            if type(value) not in CONTAINERS:
+            if type(value) not in CONTAINERS_AND_VIEWS:
                 self._arm_held(value, armed)  # a defaultdict's factory
             items = elements_of(value)
             if not any(kinds.get(kind, kind) is not None for kind in set(map(type, items))):
@@ -210,7 +209,7 @@ class Arming:
                 scan = kinds.get(type(item), self._scan_of_a_new_kind)
                 if scan is None:
                     continue
-                if issubclass(type(item), CONTAINERS):
+                if issubclass(type(item), CONTAINERS_AND_VIEWS):
                     self.arm_type(type(item), armed)
                     todo.append(item)
                 else:
@@ -293,7 +292,7 @@ class Arming:
                 function = value if kind is FunctionType else value.__func__
                 if type(function) is FunctionType and (name in _BY_NAME or name.startswith("__")):
                     interpreted = self.arm_function(function) and interpreted
-            elif kind not in ATOMS and kind not in CONTAINERS:
+            elif kind not in HOLD_NO_FUNCTIONS and kind not in CONTAINERS_AND_VIEWS:
                 self.arm_attribute(value, self.narrowly)
                 for part in (value.fget, value.fset, value.fdel) if kind is property else ():
                     interpreted = interpreted and (type(part) is not FunctionType or is_trampoline(part.__code__))
@@ -321,7 +320,7 @@ class Arming:
                         value.__code__ = trampoline
                     else:
                         set_code(value, trampoline)
-            elif type(value) not in ATOMS:
+            elif type(value) not in HOLD_NO_FUNCTIONS:
                 self.arm_attribute(value)
 
     def arm_attribute(self, value: Any, armed: Armed | None = None) -> None:
@@ -334,7 +333,7 @@ class Arming:
             for held in gc.get_referents(value):
                 if type(held) is FunctionType:
                     self.arm_function(held)
-        elif kind not in ATOMS and kind not in CONTAINERS:
+        elif kind not in HOLD_NO_FUNCTIONS and kind not in CONTAINERS_AND_VIEWS:
             if kind not in armed.known:
                 self.arm_type(kind, armed)
             if holds_functions(kind):

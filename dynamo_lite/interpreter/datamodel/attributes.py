@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import DELETED
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS
 
 _C_METHODS = (MethodDescriptorType, WrapperDescriptorType)
 
-QUIET: Final = (ATOMS - {object}) | {list, dict, tuple, set, frozenset}
+QUIET: Final = (HOLD_NO_FUNCTIONS - {object}) | {list, dict, tuple, set, frozenset}
 """Types whose operations by themselves run no Python code."""
 _QUIET_ATTRIBUTES = QUIET - {ModuleType}  # a module may have a `__getattr__`
 _module_dict: Any = vars(ModuleType)["__dict__"].__get__

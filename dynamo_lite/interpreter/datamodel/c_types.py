@@ -10,26 +10,12 @@ import itertools
 import sys
 import types
 from collections import OrderedDict, deque
-from types import CodeType
 from typing import Any
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.code.type_members import namespace_of
+from dynamo_lite.value_types import C_FUNCTIONS
 
-ATOMS: frozenset[type] = frozenset(
-    {
-        int, float, complex, bool, str, bytes, bytearray, type(None), type(...), type(NotImplemented), range, slice,
-        CodeType, types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-        types.GetSetDescriptorType, types.MemberDescriptorType, types.CellType, types.FrameType, types.TracebackType,
-        types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, memoryview, object,
-    }
-)  # fmt: skip
-"""Types that C code may be handed freely: no Python function is reached through their instances."""
-
-CONTAINERS: tuple[type, ...] = (
-    list, tuple, dict, set, frozenset, deque, types.MappingProxyType, type({}.keys()), type({}.values()),
-    type({}.items()),
-)  # fmt: skip
 _HOLDER_MODULES = frozenset(
     {
         "builtins",
@@ -76,7 +62,6 @@ def elements_of(value: Any) -> list[Any]:
     return [item for held in gc.get_referents(value) if issubclass(type(held), dict) for item in elements_of(held)]
 
 
-PLAIN_CALLABLES = frozenset({type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType})
 _SAMPLES: tuple[Any, ...] = ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())
 SHALLOW_KINDS: frozenset[type] = frozenset(
     {*map(type, map(iter, _SAMPLES)), type(reversed([])), type(reversed({})), enumerate, zip, itertools.count}
@@ -102,6 +87,7 @@ SHALLOW: frozenset[Any] = frozenset(
 (A key of a user type arms that type; keys stored in a dict beside it are then armed as well unless they are of
 another user type with the same hash that the program never touched.)"""
 
+_METHODS = C_FUNCTIONS - {types.ClassMethodDescriptorType}  # dict.fromkeys walks through what it is given
 _PLAIN_CLASSES: tuple[type, ...] = (
     object, list, tuple, dict, set, frozenset, OrderedDict, deque, str, bytes, bytearray, int, float, complex, bool,
     range, slice, enumerate, zip, reversed, types.MappingProxyType,
@@ -112,7 +98,7 @@ NARROW: frozenset[Any] = frozenset(
     {
         *SHALLOW,
         *(cls for cls in _PLAIN_CLASSES if cls is not object),
-        *(member for cls in _PLAIN_CLASSES for member in vars(cls).values() if type(member) in PLAIN_CALLABLES),
+        *(member for cls in _PLAIN_CLASSES for member in vars(cls).values() if type(member) in _METHODS),
         *NEW,
         *(_abc._abc_instancecheck, _abc._abc_subclasscheck),
         *(repr, ascii, format, isinstance, issubclass, any, all, sum, abs, divmod, round, super, type.__repr__),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from types import (
-    BuiltinMethodType,
     ClassMethodDescriptorType,
     MethodDescriptorType,
     MethodWrapperType,
@@ -17,14 +15,9 @@ from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
 from dynamo_lite.interpreter.datamodel.attributes import type_lookup
+from dynamo_lite.value_types import BOUND_METHODS_OF_C
 
 C_SLOTS: Final = frozenset({WrapperDescriptorType, MethodDescriptorType})
-_DEFINING_CLASS_METHOD: Final = type(re.compile("").match)  # a C method that is told its class (PEP 573)
-_BUILTIN: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD})
-BOUND_IN_C: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD, MethodWrapperType})
-C_CALLABLES: Final = frozenset({*BOUND_IN_C, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType})
-
-
 _static_methods: dict[tuple[type, str], Any] = {}
 """type_lookup for types that cannot change."""
 
@@ -49,7 +42,7 @@ def _find_method(cls: type, name: str) -> Any:
 
 def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """(the callable that tables are keyed by, its arguments): a bound C method becomes its type's descriptor."""
-    if type(fn) in _BUILTIN:
+    if type(fn) in BOUND_METHODS_OF_C:
         self = fn.__self__
         if self is None or type(self) is ModuleType or fn.__name__ == "__new__":
             # (__new__ takes its class as an argument)

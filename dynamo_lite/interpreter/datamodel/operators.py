@@ -12,14 +12,13 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.value_types import BUILT_IN_CONTAINERS, HOLD_NO_FUNCTIONS
 
 Binary = Callable[[Any, Any, Any], Any]
 _NUMBERS = frozenset({int, float, bool, complex, str, bytes, type(None)})
 _SEQUENCES = frozenset({list, tuple})
 _KEYS: type = type({}.keys())
-_EXACT_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 
 PLAIN_BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
@@ -43,7 +42,7 @@ def _look(vm: Any, *operands: Any) -> None:
     """Tells the observer that a built-in operator sees these (their elements too: `==`, `+` of lists)."""
     if vm.on_look is not None:
         for operand in operands:
-            if type(operand) not in ATOMS:
+            if type(operand) not in HOLD_NO_FUNCTIONS:
                 vm.on_look("unordered" if type(operand) is _KEYS else "parts", operand)
 
 
@@ -163,13 +162,13 @@ def truth(vm: Any, x: Any) -> bool:
     kind = type(x)
     if kind in _NUMBERS:
         return bool(x)
-    if vm.on_look is not None and kind not in ATOMS:
+    if vm.on_look is not None and kind not in HOLD_NO_FUNCTIONS:
         vm.on_look("truth", x)
     if vm.on_truth is not None:
         answer = vm.on_truth(x)
         if answer is not NOT_HANDLED:
             return answer
-    if kind in ATOMS or kind in _EXACT_CONTAINERS:
+    if kind in HOLD_NO_FUNCTIONS or kind in BUILT_IN_CONTAINERS:
         return bool(x)
     return vm.trampolines.apply_shallow(bool, x)
 

@@ -16,9 +16,9 @@ from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.datamodel.attributes import (
     type_lookup,
 )
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.datamodel.operators import look_by_identity
 from dynamo_lite.interpreter.observer import DELETED
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS
 
 _SEQUENCES = frozenset({list, tuple, str, bytes, range, bytearray})
 _SIZED = _SEQUENCES | {dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items())}
@@ -90,7 +90,8 @@ def contains(vm: Any, container: Any, item: Any) -> bool:
     kind = type(container)
     if vm.on_look is not None:
         vm.on_look("key", container, item)
-    if type(item) in ATOMS and (kind is dict or kind is set or kind is str or kind is frozenset or kind is range):
+    plain = kind is dict or kind is set or kind is str or kind is frozenset or kind is range
+    if plain and type(item) in HOLD_NO_FUNCTIONS:
         return item in container
     if kind is list or kind is tuple:
         for part in container if type(item).__dictoffset__ else ():
@@ -170,28 +171,28 @@ def opened_next(trampolines: Any, *iterator_and_end: Any) -> Any:
 
 
 def _parts(vm: Any, x: Any) -> None:
-    if vm.on_look is not None and type(x) not in ATOMS:
+    if vm.on_look is not None and type(x) not in HOLD_NO_FUNCTIONS:
         vm.on_look("parts", x)
 
 
 def hash_(vm: Any, x: Any) -> int:
     _parts(vm, x)
-    return hash(x) if type(x) in ATOMS else vm.trampolines.apply(hash, x)
+    return hash(x) if type(x) in HOLD_NO_FUNCTIONS else vm.trampolines.apply(hash, x)
 
 
 def repr_(vm: Any, x: Any) -> str:
     _parts(vm, x)
-    return repr(x) if type(x) in ATOMS else vm.trampolines.apply(repr, x)
+    return repr(x) if type(x) in HOLD_NO_FUNCTIONS else vm.trampolines.apply(repr, x)
 
 
 def str_(vm: Any, x: Any) -> str:
     _parts(vm, x)
-    return str(x) if type(x) in ATOMS else vm.trampolines.apply(str, x)
+    return str(x) if type(x) in HOLD_NO_FUNCTIONS else vm.trampolines.apply(str, x)
 
 
 def ascii_(vm: Any, x: Any) -> str:
     _parts(vm, x)
-    return ascii(x) if type(x) in ATOMS else vm.trampolines.apply(ascii, x)
+    return ascii(x) if type(x) in HOLD_NO_FUNCTIONS else vm.trampolines.apply(ascii, x)
 
 
 def bytes_(vm: Any, x: Any) -> bytes:
@@ -201,7 +202,7 @@ def bytes_(vm: Any, x: Any) -> bytes:
 
 def format_(vm: Any, x: Any, spec: str = "") -> str:
     _parts(vm, x)
-    return format(x, spec) if type(x) in ATOMS else vm.trampolines.apply(format, x, spec)
+    return format(x, spec) if type(x) in HOLD_NO_FUNCTIONS else vm.trampolines.apply(format, x, spec)
 
 
 def index_(vm: Any, x: Any) -> int:
@@ -214,7 +215,7 @@ def index_(vm: Any, x: Any) -> int:
 
 def isinstance_(vm: Any, x: Any, cls: Any) -> bool:
     """`isinstance(x, cls)`, with `__instancecheck__`, `__subclasshook__` and a `__class__` property interpreted."""
-    if type(x) in ATOMS and type(cls) is type:
+    if type(x) in HOLD_NO_FUNCTIONS and type(cls) is type:
         return isinstance(x, cls)
     vm.trampolines.arm(cls, vm.trampolines.narrowly)
     return vm.trampolines.apply_shallow(isinstance, x, cls)

@@ -22,7 +22,8 @@ from types import FunctionType
 from typing import Any
 
 from dynamo_lite.interpreter.datamodel.arming import Arming
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS, NARROW, NEW, PLAIN_CALLABLES, SHALLOW
+from dynamo_lite.interpreter.datamodel.c_types import NARROW, NEW, SHALLOW
+from dynamo_lite.value_types import C_FUNCTIONS, HOLD_NO_FUNCTIONS
 
 
 class Trampolines(Arming):
@@ -49,12 +50,12 @@ class Trampolines(Arming):
         if key is None:
             key = fn
         operands = args if full_args is None else full_args
-        is_plain = type(key) in PLAIN_CALLABLES
+        is_plain = type(key) in C_FUNCTIONS or type(key) is type
         armed = self.narrowly if is_plain and key in NARROW and (not kwargs or key in NEW) else self.all
         if is_plain and key in SHALLOW:
             shallow = armed.shallow
             for arg in operands:
-                if type(arg) not in ATOMS and type(arg) not in shallow:
+                if type(arg) not in HOLD_NO_FUNCTIONS and type(arg) not in shallow:
                     self.arm_shallow(arg, armed)
         else:
             kinds, known = armed.kinds, armed.known

@@ -12,10 +12,10 @@ import inspect
 import os
 import sys
 import weakref
-from pathlib import Path
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from dynamo_lite.folders import folder
 from dynamo_lite.interpreter.code.sentinels import STUB
 from dynamo_lite.interpreter.datamodel.trampoline_code import is_trampoline
 from dynamo_lite.interpreter.frames.frame import Frame
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from dynamo_lite.interpreter.code.decode import Positions
     from dynamo_lite.interpreter.frames.frame import Frame
 
-_PACKAGE = str(Path(__file__).resolve().parents[2])
 _FOLDERS = (
     *("interpreter", "tracing", "features", "capture", "control_flow", "explanation", "symbolic_shapes"),
     "torch_internals",
 )
-_OWN_FOLDERS = tuple(os.path.join(_PACKAGE, name, "") for name in _FOLDERS)
+_OWN_FOLDERS = tuple(map(folder, _FOLDERS))
 """The code of the interpreter and of its observers: no frame of it is the program's."""
-_RECORDING = os.path.join(_PACKAGE, "capture", "")
+_RECORDING = folder("capture")
 """The code that runs operators: what it calls makes stand-ins, where an operator has no Python frames at all."""
 _SHOW_OWN = bool(os.environ.get("DYNAMO_LITE_INTERPRETER_FRAMES"))
 """For debugging the interpreter itself."""

@@ -13,23 +13,13 @@ import itertools
 import operator
 import sys
 from collections.abc import Callable
-from types import (
-    BuiltinFunctionType,
-    ClassMethodDescriptorType,
-    MethodDescriptorType,
-    MethodWrapperType,
-    WrapperDescriptorType,
-)
 from typing import Any
 
-_C_CALLABLES = frozenset(
-    {
-        BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType, ClassMethodDescriptorType,
-        functools.partial, operator.methodcaller, operator.attrgetter, operator.itemgetter,
-        type(functools.lru_cache(len)),
-    }
-)  # fmt: skip
+from dynamo_lite.value_types import C_CALLABLES
 
+_CALL_NO_FRAME = C_CALLABLES | {
+    functools.partial, operator.methodcaller, operator.attrgetter, operator.itemgetter, type(functools.lru_cache(len)),
+}  # fmt: skip
 _LOOK_AT_THEIR_FRAME = frozenset(
     {eval, exec, compile, globals, locals, vars, dir, sys._getframe, sys.exc_info, sys.exception, builtins.__import__}
 )
@@ -90,7 +80,7 @@ def through_interpreter(
 
 def _is_to_be_seen(vm: Any, fn: Any) -> bool:
     """Whether a call of `fn` must come through the interpreter: an observer listens, or `fn` looks at its frame."""
-    return (type(fn) in _C_CALLABLES or fn is type) and (vm.before_call is not None or fn in _LOOK_AT_THEIR_FRAME)
+    return (type(fn) in _CALL_NO_FRAME or fn is type) and (vm.before_call is not None or fn in _LOOK_AT_THEIR_FRAME)
 
 
 def _caller(fn: Any) -> Callable[..., Any]:

@@ -12,19 +12,18 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.interpreter import datamodel
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.lookasides.callbacks import through_interpreter
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS, ITERATED_IN_C
 
 _KEYS: Any = type({}.keys())
 _ITEMS: Any = type({}.items())
-_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, range)
 
 
 def _over(fn: Callable[..., Any], at: int) -> Any:
     """A handler for `fn` whose argument number `at` is an iterable of operands."""
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        is_lazy = len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args)
+        is_lazy = len(args) > at and type(args[at]) not in ITERATED_IN_C and _iterates(fn, args)
         if is_lazy and not are_unordered(fn, args):
             iterator = datamodel.iter_(vm, args[at])
             if fn is sorted:
@@ -50,7 +49,9 @@ def are_unordered(fn: Any, args: tuple[Any, ...]) -> bool:
         return fn is sorted and set(map(type, given.mapping)) <= {str}  # no two are equal: no value is compared
     if type(given) in (dict, _KEYS):
         kinds = set(map(type, given))
-        return len(kinds) < 2 and kinds <= {str, int} if fn is sorted else fn in (set, frozenset) and kinds <= ATOMS
+        if fn is sorted:
+            return len(kinds) < 2 and kinds <= {str, int}
+        return fn in (set, frozenset) and kinds <= HOLD_NO_FUNCTIONS
     return False
 
 

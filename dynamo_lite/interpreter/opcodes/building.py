@@ -10,8 +10,8 @@ from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import MISSING, NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.interfaces import VM
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS
 
 from .. import datamodel
 
@@ -32,7 +32,7 @@ def _take(stack: Stack, count: int) -> list[Any]:
 
 def _put(vm: VM, target: dict[Any, Any], key: Any, value: Any) -> None:
     """Fill a dict that is being built (not a write that an observer needs to see)."""
-    if type(key) in ATOMS:
+    if type(key) in HOLD_NO_FUNCTIONS:
         target[key] = value
     else:
         key = key if vm.on_key is None else vm.on_key(key)
@@ -41,7 +41,7 @@ def _put(vm: VM, target: dict[Any, Any], key: Any, value: Any) -> None:
 
 
 def _add(vm: VM, target: set[Any], item: Any) -> None:
-    if type(item) in ATOMS:
+    if type(item) in HOLD_NO_FUNCTIONS:
         target.add(item)
     else:
         item = item if vm.on_key is None else vm.on_key(item)
@@ -221,7 +221,7 @@ def _merge(vm: VM, target: dict[Any, Any], mapping: Any, check: Callable[[Any], 
 
 def _merge_dict(vm: VM, target: dict[Any, Any], mapping: dict[Any, Any]) -> None:
     """No key is hashed again: the dict that is read has kept the hash of each."""
-    if ATOMS.issuperset(map(type, mapping)):
+    if HOLD_NO_FUNCTIONS.issuperset(map(type, mapping)):
         dict.update(target, mapping)
         return
     if vm.on_key is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.datamodel.operators import PLAIN_BINARY, PLAIN_COMPARE, PLAIN_INPLACE
+from dynamo_lite.value_types import NUMBERS_AND_TEXT
 
 from .. import datamodel
 from ..observer import NOT_HANDLED
@@ -17,16 +18,15 @@ if TYPE_CHECKING:
 
 Stack = list[Any]
 
-ATOMS: Final = frozenset({int, float, bool, str, complex, bytes})
-"""Types whose operators, between themselves, run no Python code."""
-_KNOWN_KEYS: Final = frozenset({*ATOMS, slice, type(None), type(...)})
+_PLAIN: Final = frozenset(NUMBERS_AND_TEXT)
+_KNOWN_KEYS: Final = frozenset({*_PLAIN, slice, type(None), type(...)})
 
 
 @handler
 def BINARY_OP(frame: Frame, stack: Stack, symbol: str) -> None:
     right = stack.pop()
     left = stack[-1]
-    if type(left) in ATOMS and type(right) in ATOMS:
+    if type(left) in _PLAIN and type(right) in _PLAIN:
         # str % x formats any x, but an atom has no Python-level __str__ or __format__
         stack[-1] = PLAIN_BINARY[symbol](left, right)
     else:
@@ -37,7 +37,7 @@ def BINARY_OP(frame: Frame, stack: Stack, symbol: str) -> None:
 def INPLACE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
     right = stack.pop()
     left = stack[-1]
-    if type(left) in ATOMS and type(right) in ATOMS:
+    if type(left) in _PLAIN and type(right) in _PLAIN:
         stack[-1] = PLAIN_INPLACE[symbol](left, right)
     else:
         stack[-1] = datamodel.inplace(frame.vm, symbol, left, right)
@@ -47,7 +47,7 @@ def INPLACE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
 def COMPARE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
     right = stack.pop()
     left = stack[-1]
-    if type(left) in ATOMS and type(right) in ATOMS:
+    if type(left) in _PLAIN and type(right) in _PLAIN:
         stack[-1] = PLAIN_COMPARE[symbol](left, right)
     else:
         stack[-1] = datamodel.compare(frame.vm, symbol, left, right)

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum, Flag
+from enum import Flag
 from typing import Any
-
-import torch
 
 from dynamo_lite.program.trees.container_context import decode, encode
 from dynamo_lite.torch_internals._torch_pytree import pytree, register_pytree_flatten_spec
+from dynamo_lite.value_types import GRAPH_ATOMS, IN_STRUCTURE, STRUCTURE_ATOMS
 
-_ATOMS = (Enum, torch.dtype, torch.device, torch.layout, torch.memory_format)
-_EXACT = (bytes, complex, range, type(...), type)
-_PLAIN = (type(None), bool, int, float, str, bytes, complex, range, type(...))
+_EXACT = (*STRUCTURE_ATOMS, type)
+_PLAIN = (*GRAPH_ATOMS, *STRUCTURE_ATOMS)
 
 
 @dataclass(eq=False)
@@ -55,13 +53,13 @@ class ConstantOutput:
 
 def in_structure(value: Any) -> bool:
     """Whether an output is a constant that the graph cannot hold, and the structure can."""
-    if isinstance(value, _ATOMS) or type(value) in _EXACT:
+    if isinstance(value, IN_STRUCTURE) or type(value) in _EXACT:
         return not isinstance(value, type) or value.__module__ == "builtins"
     if type(value) is float:
         return value != value
     if type(value) is slice:
         return all(type(part) in (type(None), int) for part in (value.start, value.stop, value.step))
-    return type(value) is frozenset and all(type(item) in _PLAIN or isinstance(item, _ATOMS) for item in value)
+    return type(value) is frozenset and all(type(item) in _PLAIN or isinstance(item, IN_STRUCTURE) for item in value)
 
 
 def take_out(spec: pytree.TreeSpec, leaves: list[Any]) -> pytree.TreeSpec:

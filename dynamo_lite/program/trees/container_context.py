@@ -14,8 +14,8 @@ import torch
 
 from dynamo_lite.program._torch import never_compiled
 from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.value_types import GRAPH_ATOMS
 
-_PLAIN = (type(None), bool, int, float, str)
 _TORCH_NAMED = (torch.dtype, torch.layout, torch.memory_format)
 _WRITTEN: dict[type, Callable[[Any], Any]] = {
     bytes: lambda value: value.hex(),
@@ -184,7 +184,7 @@ def decode_key(data: Any) -> Key:
 
 def encode(value: Any) -> Any:
     """A constant as JSON: classes and functions by name, objects by class and state. Raises TypeError if it can't."""
-    if type(value) in _PLAIN:
+    if type(value) in GRAPH_ATOMS:
         return value
     name = type(value).__name__
     if type(value) in _WRITTEN:

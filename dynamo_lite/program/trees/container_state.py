@@ -24,7 +24,6 @@ from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import ToSy
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import NotConvertible
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 
-CONSTANTS = (type(None), bool, int, float, str, torch.dtype, torch.device)
 _MISSING = object()
 
 

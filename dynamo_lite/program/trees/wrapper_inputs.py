@@ -11,8 +11,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.capture.fakes.wrapper_subclasses import is_wrapper, parts
 from dynamo_lite.torch_internals._torch_pytree import pytree
-
-_ATOMS = (bool, int, float, str, type(None), torch.dtype)
+from dynamo_lite.value_types import WRITABLE
 
 
 def difference(given: torch.Tensor, expected: torch.Tensor) -> str | None:
@@ -89,7 +88,7 @@ def _is_writable(value: Any) -> bool:
         return all(map(_is_writable, value))
     if type(value) is dict:
         return all(type(key) is str and _is_writable(part) for key, part in value.items())
-    return type(value) in _ATOMS and not (isinstance(value, float) and value != value)
+    return type(value) in WRITABLE and not (isinstance(value, float) and value != value)
 
 
 def undecomposable(program: ExportedProgram) -> str | None:

@@ -14,13 +14,14 @@ from typing import Any, Final
 import torch
 
 from dynamo_lite.guards import Guard, Source, facts_of, root
-from dynamo_lite.guards.values import ATOMS, is_atom
+from dynamo_lite.guards.values import is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.accesses import VIEWS, Site
-from dynamo_lite.tracing.heap.c_objects import ATOM_BASES, CTYPES, same_contents
+from dynamo_lite.tracing.heap.c_objects import CTYPES, same_contents
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
+from dynamo_lite.value_types import ATOMS, NUMBERS_AND_TEXT
 
 _CONSTANTS: tuple[type, ...] = (
     type, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
@@ -63,7 +64,7 @@ _STRUCTURED = (
     staticmethod, classmethod, weakref.ref, CellType, LruCacheWrapper, types.SimpleNamespace, *VIEWS,
 )  # fmt: skip
 """C types whose parts the walk follows itself."""
-_HIDE_DATA = (*ATOM_BASES, CTYPES)
+_HIDE_DATA = (*NUMBERS_AND_TEXT, CTYPES)
 """C types that hold data beside the attributes of an instance of a subclass."""
 
 

@@ -17,10 +17,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
-    ClassMethodDescriptorType,
     FunctionType,
-    MethodDescriptorType,
-    WrapperDescriptorType,
 )
 from typing import Any, NamedTuple
 
@@ -39,6 +36,7 @@ from dynamo_lite.tracing.sizes import native_arguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules, ties_in_sets
 from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
+from dynamo_lite.value_types import C_FUNCTIONS
 
 
 class Plan(NamedTuple):
@@ -86,8 +84,7 @@ _AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructor
 _BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)
 """What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
 
-_C_CALLABLES = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType})
-_KEPT = _C_CALLABLES | {LruCacheWrapper}
+_KEPT = C_FUNCTIONS | {LruCacheWrapper}
 _outlines: dict[int, tuple[Any, Outline]] = {}
 """id of a callable → (the callable, so that the id stays its own, what the tables say of it)."""
 
@@ -163,7 +160,7 @@ class CallPlans:
         if rule is not None:
             journaled = () if outline.journal is None else (outline.journal,)
             return Plan(_reference(fn, kind), before, rule, journaled, None, outline.numbers)
-        after = () if kind in _C_CALLABLES and not self.awake else self._steps(self._before_c, fn)
+        after = () if kind in C_FUNCTIONS and not self.awake else self._steps(self._before_c, fn)
         if outline.native is not None:
             after = (*after, outline.native)
         return Plan(_reference(fn, kind), before, None, after, outline.keywords, outline.numbers)
@@ -181,7 +178,7 @@ class CallPlans:
         known = _outlines.get(id(fn))
         if known is not None:
             return known[1]
-        if kind not in _C_CALLABLES and not issubclass(kind, type):
+        if kind not in C_FUNCTIONS and not issubclass(kind, type):
             slot = datamodel.type_lookup(kind, "__call__")
             if type(slot) is FunctionType and is_changeable(kind):
                 return _NOTHING  # the call of its `__call__` is the one that counts

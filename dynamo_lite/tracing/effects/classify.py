@@ -28,8 +28,8 @@ from dynamo_lite.tracing.heap.writes import is_invisible
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE, SOURCE_TEXTS
-from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 PROCESS_WIDE = frozenset(
     {"stdout", "stderr", "stdin", "excepthook", "unraisablehook", "displayhook", "breakpointhook", "argv", "path"}
@@ -212,4 +212,4 @@ def _same_value(old: Any, new: Any) -> bool:
         return False
     if type(old) in (tuple, torch.Size):
         return len(old) == len(new) and all(a is b or _same_value(a, b) for a, b in zip(old, new))
-    return isinstance(old, ATOMS) and bool(old == new)
+    return isinstance(old, SHAPES_AND_CONSTANTS) and bool(old == new)

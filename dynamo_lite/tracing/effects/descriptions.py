@@ -17,10 +17,10 @@ from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
-from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, shape_text
+from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 
 def registries_of(root: Any) -> dict[int, tuple[str, str]]:
@@ -153,7 +153,7 @@ def describe(value: Any, limit: int = 80) -> str:
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, UnreadText):
         return "a text that rests on data or sizes"
-    if isinstance(value, ATOMS):
+    if isinstance(value, SHAPES_AND_CONSTANTS):
         text = repr(value)
         return text if len(text) <= limit else text[: limit - 3] + "..."
     return f"a {type(value).__qualname__}"

@@ -26,7 +26,7 @@ from dynamo_lite.capture.graph.lifting import Unwritable
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.trees.container_context import Key
-from dynamo_lite.program.trees.container_state import CONSTANTS, StateRead, state_read
+from dynamo_lite.program.trees.container_state import StateRead, state_read
 from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import flatten, has_foreign, is_foreign
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
@@ -34,8 +34,8 @@ from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary import contents
+from dynamo_lite.value_types import CONSTANTS, SAVED_CONSTANTS
 
-_ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 REMADE: Final = object()
 """Stands for a leaf that the registered flatten function computes each time."""
@@ -63,7 +63,7 @@ class MissingPart:
     @property
     def can_be_put_back(self) -> bool:
         """Whether the run's container may be given the user's: a constant, a class or a function has no parts."""
-        return isinstance(self.value, (*_ATOMS, *_NAMED)) and isinstance(self.other, (*_ATOMS, *_NAMED))
+        return isinstance(self.value, (*CONSTANTS, *_NAMED)) and isinstance(self.other, (*CONSTANTS, *_NAMED))
 
     def __str__(self) -> str:
         keys = (*self.path, self.key)[2:]
@@ -142,7 +142,7 @@ def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int,
 
 def has_parts(value: Any) -> bool:
     """Whether a value is looked into: a container, or an object with attributes."""
-    if isinstance(value, (torch.Tensor, *_ATOMS, *_OPAQUE)):
+    if isinstance(value, (torch.Tensor, *CONSTANTS, *_OPAQUE)):
         return False
     return isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
 
@@ -150,7 +150,7 @@ def has_parts(value: Any) -> bool:
 def _same_constant(one: Any, other: Any) -> bool:
     if type(one) is not type(other) or isinstance(one, torch.Tensor):
         return False
-    if isinstance(one, _ATOMS):
+    if isinstance(one, CONSTANTS):
         return bool(one == other or one != one)
     if isinstance(one, FunctionType):
         return one.__code__ is other.__code__
@@ -164,7 +164,7 @@ def text_of(value: Any) -> str:
         return "nothing"
     if isinstance(value, _NAMED):
         return value.__qualname__
-    return repr(value) if isinstance(value, _ATOMS) else f"a {type(value).__qualname__}"
+    return repr(value) if isinstance(value, CONSTANTS) else f"a {type(value).__qualname__}"
 
 
 def rebuild(
@@ -240,7 +240,7 @@ def state_kept(call: Any) -> list[HeldConstant]:
         seen.add(id(owner))
         is_inside = is_inside or is_foreign(type(owner))
         for key, value in state_of(owner):
-            if is_inside and isinstance(value, (*CONSTANTS, torch.SymInt)):
+            if is_inside and isinstance(value, (*SAVED_CONSTANTS, torch.SymInt)):
                 found.append(HeldConstant(owner, path, key, value))
             elif has_parts(value):
                 todo.append((value, (*path, key), is_inside))

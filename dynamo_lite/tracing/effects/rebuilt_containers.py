@@ -10,11 +10,11 @@ from typing import Any
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.value_types import ATOMS
 
 _SEQUENCES = (list, tuple, deque)
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 _SETS = (set, frozenset)
-_ATOMS = (int, float, complex, str, bytes, bool, type(None))
 
 
 def is_made_alike(change: Change, tracer: TracerView) -> bool:
@@ -68,7 +68,7 @@ def _is_plain(kind: type) -> bool:
 def _same(old: Any, new: Any, before: dict[int, Any], depth: int) -> bool:
     if old is new:
         return True
-    if type(old) in _ATOMS:
+    if type(old) in ATOMS:
         return type(old) is type(new) and repr(old) == repr(new)
     return _alike(old, new, before, depth - 1)
 

@@ -14,12 +14,12 @@ import torch
 
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.program.trees.container_context import Key
-from dynamo_lite.program.trees.container_state import CONSTANTS
 from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import Caller, Flat, has_foreign, is_foreign, unflatten
 from dynamo_lite.tracing.effects.rebuilt_arguments import has_parts, text_of
+from dynamo_lite.value_types import SAVED_CONSTANTS
 
-_NUMBERS = (*CONSTANTS, torch.SymInt)
+_NUMBERS = (*SAVED_CONSTANTS, torch.SymInt)
 _MISSING = object()
 
 

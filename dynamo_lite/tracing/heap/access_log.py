@@ -44,10 +44,9 @@ from dynamo_lite.tracing.heap.accesses import (
 from dynamo_lite.tracing.policy.native_reads import PARTS, STATE, decimal_context
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.contents import keys_and_items
+from dynamo_lite.value_types import BOUND_IN_C, CONTAINERS
 
-_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _ALL = slice(None)
-_BOUND_IN_C = (types.BuiltinMethodType, types.MethodWrapperType)
 
 
 class Reads:
@@ -302,7 +301,7 @@ class Reads:
         """Observer.before_write. A deletion, and an assignment to a list's item, need the place to be there."""
         deletes = value is DELETED
         if self.key_orders is not None and not deletes and kind in ("item", "attr"):
-            holder = owner if kind == "item" else classes.instance_dict(owner)
+            holder: Any = owner if kind == "item" else classes.instance_dict(owner)
             if issubclass(type(holder), dict) and (type(key) not in KEYS or dict.__contains__(holder, key)):
                 self.key_orders.merged(holder, ((key, value),))
         how = kind if kind in ("attr", "cell") else "item"
@@ -337,7 +336,7 @@ class Reads:
         for arg in (*args, *kwargs.values()) if kwargs else args:
             if not self.quiet[type(arg)]:
                 self.parts(arg, how)
-            elif type(arg) in _BOUND_IN_C and type(arg.__self__) is not ModuleType:
+            elif type(arg) in BOUND_IN_C and type(arg.__self__) is not ModuleType:
                 self.parts(arg.__self__, how)  # `map(xs.index, ...)` reads xs
 
     def parts(self, value: Any, how: str = PARTS) -> None:
@@ -350,7 +349,7 @@ class Reads:
             seen.add(id(value))
             if type(value) in VIEWS:
                 value = behind(value)
-            if issubclass(type(value), _CONTAINERS):
+            if issubclass(type(value), CONTAINERS):
                 loud = [item for item in keys_and_items(value) if not quiet[type(item)]]
                 if not loud and type(value) is tuple:
                     continue  # known as a whole wherever it was read

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.guards.values import same_atom
+from dynamo_lite.value_types import NUMBERS_AND_TEXT
 
 _BY_VALUE: tuple[type, ...] = (
     torch.device, torch.Size, datetime.date, datetime.time, datetime.timedelta, datetime.timezone, re.Pattern,
@@ -21,12 +22,11 @@ _BY_VALUE: tuple[type, ...] = (
 
 CTYPES: type = ctypes.Structure.__base__  # type: ignore[assignment]
 """The base of all ctypes data."""
-ATOM_BASES: tuple[type, ...] = (int, float, complex, str, bytes)
 
 
 def same_contents(value: Any) -> Callable[[Any], bool] | None:
     """A function that tells whether an object (of the same type) holds what `value` holds now; None: unknown."""
-    if isinstance(value, ATOM_BASES):
+    if isinstance(value, NUMBERS_AND_TEXT):
         plain = _plain(value)
         return lambda found: same_atom(_plain(found), plain)
     if isinstance(value, decimal.Decimal):

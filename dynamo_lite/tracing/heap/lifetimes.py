@@ -17,7 +17,6 @@ from typing import Any
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import in_library
 from dynamo_lite.tracing.strings.nondeterministic import unrecordable
@@ -238,7 +237,7 @@ def call_subclasses(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
     if tracer.in_library():
         return found
     tracer.heap.refresh()
-    collected = tracer.own(lifetimes.Lifetimes).collected  # which the run's own references outlive
+    collected = tracer.own(Lifetimes).collected  # which the run's own references outlive
     if any(map(tracer.heap.is_young, found)) and (collected or not tracer.heap.is_young(args[0])):
         tracer.refuse("unrecordable-value", function="type.__subclasses__")
     tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
@@ -248,7 +247,7 @@ def call_subclasses(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
 def call_collect(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """gc.collect(): how many objects it finds depends on the rest of the process."""
     found = run_native(fn, args, kwargs)
-    tracer.own(lifetimes.Lifetimes).collected = True
+    tracer.own(Lifetimes).collected = True
     return found if tracer.in_library() else unrecordable(tracer, "gc.collect")
 
 

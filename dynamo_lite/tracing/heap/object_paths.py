@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from dynamo_lite.value_types import CONSTANTS
+
 _LIMIT = 20_000
-_ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Tensor)
 
 
 def path_of(wanted: Any, root: Any) -> str | None:
@@ -25,7 +26,7 @@ def path_of(wanted: Any, root: Any) -> str | None:
         path, value = todo.popleft()
         if value is wanted:
             return path
-        if id(value) in seen or isinstance(value, _ATOMS):
+        if id(value) in seen or isinstance(value, (torch.Tensor, *CONSTANTS)):
             continue
         seen.add(id(value))
         todo.extend((path + step, part) for step, part in _parts(value))

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, Protocol
 
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS
 
 PARTS = frozenset({"flat", "flags"})
 """Attributes of a numpy array that give a new object each time, through which the array can be changed."""
@@ -120,7 +120,7 @@ def is_of_its_own(owner: Any, args: tuple[Any, ...]) -> bool:
     """
     parts = [part for arg in args for part in (arg if type(arg) in (list, tuple) else (arg,))]
     arrays = [part for part in parts if is_ndarray(part)]
-    if any(type(part) not in ATOMS and not _is_numpys(part) for part in parts):
+    if any(type(part) not in HOLD_NO_FUNCTIONS and not _is_numpys(part) for part in parts):
         return False
     return is_ndarray(owner) and not any(root(array) is owner or array.dtype.hasobject for array in arrays)
 

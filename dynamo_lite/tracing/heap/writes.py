@@ -13,12 +13,12 @@ from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.locks import Locks
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS
 
 _BUILTINS = vars(builtins)
 _BUILTIN_NAMES = frozenset(_BUILTINS)
@@ -62,7 +62,7 @@ class Writes:
     def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
         """Remember an untracked object that the call has made."""
         kind = type(result)
-        if kind in ATOMS or kind.__flags__ & HAVE_GC:
+        if kind in HOLD_NO_FUNCTIONS or kind.__flags__ & HAVE_GC:
             return
         if shared_buffers.is_ndarray(result) and result.dtype.hasobject:
             self._tracer.reads.parts(args)  # what it holds is theirs
@@ -75,7 +75,7 @@ class Writes:
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> None:
         """Remember an array that an operator, or a subscript, of arrays and numbers has made."""
         kind = type(result)
-        if kind in ATOMS or kind.__flags__ & HAVE_GC or not shared_buffers.is_new_array(result, operands):
+        if kind in HOLD_NO_FUNCTIONS or kind.__flags__ & HAVE_GC or not shared_buffers.is_new_array(result, operands):
             return
         self.made[id(result)] = result
 
@@ -202,7 +202,7 @@ def _is_c_data_descriptor(descriptor: Any) -> bool:
 
 def _is_plain(owner: Any) -> bool:
     """What cannot be changed: writing into it raises what eager raises."""
-    return type(owner) in ATOMS and not shared_buffers.is_memory(owner)
+    return type(owner) in HOLD_NO_FUNCTIONS and not shared_buffers.is_memory(owner)
 
 
 def is_invisible(part: str) -> bool:

@@ -154,4 +154,3 @@ LOOKS: dict[int, str] = {id(fn): how for how, callables in _ROWS for fn in calla
 GIVES_ITEMS = frozenset({"__dir__", "keys", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__",
                          "__reduce_ex__", "__mro_entries__"})  # fmt: skip
 """Methods whose result C code goes through: dir() sorts it, dict() and `**` ask for each key in it."""
-CONTAINERS = (list, tuple, dict, set, frozenset)

@@ -84,9 +84,10 @@ class EffectFree:
         The caller puts the frame back.
         """
         tracer, vm, env = self._tracer, self._tracer.vm, self._tracer.recorder.env
-        assert env is not None
+        assert env is not None and env.client is not None
+        client = env.client
         outer, broken = (vm.frame, vm.handled.value), tracer.broken
-        before, env.abandons = env.abandons, abandon
+        before, client.abandons = client.abandons, abandon
         try:
             with _hooked(vm, self._instruction, self._call, _no_write, abandon_raise, self._branch):
                 vm.run_until(frame, stops)
@@ -94,7 +95,7 @@ class EffectFree:
             tracer.broken = broken
             return False
         finally:
-            env.abandons = before
+            client.abandons = before
             vm.frame, vm.handled.value = outer
         return True
 

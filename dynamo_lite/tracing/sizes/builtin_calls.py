@@ -40,14 +40,14 @@ class Specializations(FeatureState):
         self.rows: list[Specialization] = []
 
 
-def attach(tracer: TracerView, env: TorchShapeEnv) -> None:
-    """`Specializations` gets what the program fixes in `env`."""
+def specialized_in(tracer: TracerView, env: TorchShapeEnv) -> Callable[[Any, Any], None]:
+    """A function that gives `Specializations` what the program fixes in `env` (`Client.specialized`)."""
 
     def specialized(expression: Any, value: Any) -> None:
         row = Specialization(str(expression), value, env.where(), _needs_number(tracer), _unrolls(tracer))
         tracer.own(Specializations).rows.append(row)
 
-    env.specialized = specialized
+    return specialized
 
 
 _HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind", "split", "chunk", "list", "tuple"})

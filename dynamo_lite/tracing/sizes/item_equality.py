@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import builtins
-import collections
 import heapq
 import itertools
 import operator
@@ -19,8 +18,8 @@ from typing import Any
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes.decisions_in_c import at_work_in_c
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.value_types import COMPARED_BY_ITEM
 
-_CONTAINERS: tuple[type, ...] = (list, tuple, dict, collections.deque, collections.OrderedDict, slice)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _METHODS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "index", "count", "remove")
 
@@ -36,7 +35,7 @@ _FUNCTIONS = (
     *(bisect.bisect_left, bisect.bisect_right, bisect.insort_left, bisect.insort_right),
     *(heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop),
 )  # those that order items ask `==` of tensors only within tuples and lists
-_BY_IDENTITY = frozenset(map(id, (*_FUNCTIONS, *_members((*_CONTAINERS, *_VIEWS)))))
+_BY_IDENTITY = frozenset(map(id, (*_FUNCTIONS, *_members((*COMPARED_BY_ITEM, *_VIEWS)))))
 
 
 def found_as_one(tracer: TracerView, left: Any, right: Any) -> bool:

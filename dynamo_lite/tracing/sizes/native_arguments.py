@@ -13,11 +13,7 @@ import math
 import operator
 from collections.abc import Callable
 from types import (
-    BuiltinFunctionType,
-    ClassMethodDescriptorType,
     FunctionType,
-    MethodDescriptorType,
-    MethodWrapperType,
     ModuleType,
     WrapperDescriptorType,
 )
@@ -34,6 +30,7 @@ from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.size_branches.flags import with_constant_flags
 from dynamo_lite.tracing.sizes.builtin_calls import needs_number
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size, number
+from dynamo_lite.value_types import C_CALLABLES
 
 CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "bool", "len", "length_hint", "hash"))
 """Methods whose result C code takes for a number."""
@@ -87,15 +84,6 @@ _CARRIES = frozenset(
 )
 """Modules whose C functions do to a number what its type's methods say, or pass it on. Others are given numbers."""
 
-_C_CALLABLES = frozenset(
-    {
-        BuiltinFunctionType,
-        MethodDescriptorType,
-        WrapperDescriptorType,
-        ClassMethodDescriptorType,
-        MethodWrapperType,
-    }
-)
 _NUMBER_TYPES = frozenset({int, float, bool, complex})
 
 
@@ -111,7 +99,7 @@ def takes_numbers_only(fn: Any) -> bool:
     if kind is FunctionType:
         wraps = "__wrapped__" in fn.__dict__  # a decorator passes its arguments on
         module = fn.__globals__.get("__name__") if is_trusted(fn) and not wraps else None
-    elif kind in _C_CALLABLES:
+    elif kind in C_CALLABLES:
         owner = getattr(fn, "__objclass__", None)
         if owner in _NUMBER_TYPES:
             return True
@@ -130,7 +118,7 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
     if type(fn) is FunctionType:
         module = fn.__globals__.get("__name__")
         return call_with_numbers if isinstance(module, str) and _takes_no_sizes(module) else None
-    if type(fn) in _C_CALLABLES and _is_torchs(fn):
+    if type(fn) in C_CALLABLES and _is_torchs(fn):
         return call_with_bools
     return call_with_numbers if takes_numbers_only(fn) else None
 
@@ -191,7 +179,7 @@ def call_with_bools(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
 
 def with_bools_decided(tracer: TracerView, fn: Any, args: tuple, kwargs: dict, error: Exception) -> Any:
     """The call again, with the conditions on sizes decided, if `error` says that it takes bools only."""
-    if type(error) is not TypeError or "SymBool" not in str(error) or type(fn) not in _C_CALLABLES:
+    if type(error) is not TypeError or "SymBool" not in str(error) or type(fn) not in C_CALLABLES:
         return NOT_HANDLED
     if not _is_torchs(fn) or torch.SymBool not in map(type, (*args, *kwargs.values())):
         return NOT_HANDLED

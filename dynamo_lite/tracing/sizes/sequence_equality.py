@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.value_types import HOLD_NO_FUNCTIONS
 
 _LISTS, _TUPLES = frozenset({list}), frozenset({tuple, torch.Size})
 
@@ -69,4 +69,4 @@ def _is_plain(item: Any) -> bool:
     """Whether C asks nothing of the program to compare it: a constant, a number, a tensor of one."""
     if is_tensor(item):
         return all(type(size) is int and size == 1 for size in item.shape)
-    return type(item) in ATOMS or type(item) in SYMBOLIC
+    return type(item) in HOLD_NO_FUNCTIONS or type(item) in SYMBOLIC

@@ -20,6 +20,7 @@ import torch
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
+from dynamo_lite.value_types import CONTAINERS
 
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
 """The ids of functions that do not ask what a text says. (Where print() and warnings.warn() do, output.py reads.)"""
@@ -34,7 +35,7 @@ _LOOKS_UP = frozenset(
     )
 )
 """The ids of functions that ask of a text whether it is equal to others, and no more."""
-_CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
+_CONTAINERS: tuple[Any, ...] = CONTAINERS
 
 
 class UnreadText(str):

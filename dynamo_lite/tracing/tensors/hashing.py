@@ -29,12 +29,11 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import addresses
-from dynamo_lite.tracing.tensors import hashing
 from dynamo_lite.tracing.tensors.input_guards import are_one
-from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from dynamo_lite.tracing.world.unique_values import ObjectIds, UniqueValue
 from dynamo_lite.undoing import attributes, changed
+from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 _OURS = "dynamo_lite.interpreter"
 
@@ -92,7 +91,8 @@ def call_id(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     of_a_hash = frame is not None and for_a_table(tracer)
     if frame is not None and of_a_hash and _keeps_nothing(frame.code):
         return NOT_HANDLED
-    if len(args) == 1 and not kwargs and tracer.sees_python and not (of_a_hash or issubclass(type(args[0]), ATOMS)):
+    is_kept = len(args) == 1 and not kwargs and tracer.sees_python and not of_a_hash
+    if is_kept and not issubclass(type(args[0]), SHAPES_AND_CONSTANTS):
         return tracer.own(ObjectIds).of(args[0])
     tracer.refuse("unrecordable-id", function="id")
 
@@ -237,7 +237,7 @@ def check(tracer: TracerView, hashed: set[int]) -> None:
 def call_pop(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """set.pop(s): a set remembers where it took the last one from, which can be neither read nor put back."""
     if args and isinstance(args[0], set):
-        hashing.check_order(tracer, args[0])
+        check_order(tracer, args[0])
         if len(args[0]) > 1 and tracer.writes.is_old(args[0]):
             tracer.refuse("outside-object", what="pop() of a set")
     return NOT_HANDLED

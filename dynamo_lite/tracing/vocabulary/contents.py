@@ -6,7 +6,6 @@ code of the program. A look at what a run left must do neither.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -15,10 +14,7 @@ import torch
 
 from dynamo_lite.interpreter.datamodel.c_types import elements_of
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
-
-ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
-"""Types of values that hold nothing: equal ones may stand for each other."""
-_CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
+from dynamo_lite.value_types import CONTAINERS, SHAPES_AND_CONSTANTS
 
 
 def items_of(value: Any) -> list[Any]:
@@ -30,7 +26,7 @@ def items_of(value: Any) -> list[Any]:
 
 def keys_and_items(value: Any) -> list[Any]:
     """What a built-in container (or a subclass of one) holds, keys too, past any override."""
-    if not issubclass(type(value), _CONTAINERS):
+    if not issubclass(type(value), CONTAINERS):
         raise TypeError(type(value))
     return elements_of(value)
 
@@ -63,7 +59,7 @@ def containers(value: Any) -> Iterator[Any]:
     todo, seen = [value], set()
     while todo:
         value = todo.pop()
-        if id(value) in seen or issubclass(type(value), (torch.Tensor, *ATOMS)):
+        if id(value) in seen or issubclass(type(value), (torch.Tensor, *SHAPES_AND_CONSTANTS)):
             continue
         seen.add(id(value))
         yield value

@@ -1,7 +1,6 @@
-"""A guard set asked guard by guard through the tables KINDS and STEPS.
+"""A guard set asked guard by guard through the tables KINDS and STEPS: an oracle for the compiled function.
 
-It asks what the compiled function asks, in the same order, at a microsecond a guard, and there is nothing to compile:
-for the first checks of a set.
+It asks the same guards in the same order, and no code is generated but the conditions of single kinds.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dynamo_lite.guards import kinds
+from dynamo_lite.guards import GuardSet, kinds
 from dynamo_lite.guards.compiler import ranked, type_guards
 from dynamo_lite.guards.guard import Guard
 from dynamo_lite.guards.kinds import KINDS
@@ -22,26 +21,19 @@ Fails = Callable[[Any, Any, Any], Any]
 """(the value, what is expected, the value of the other source) → true where the guard does not hold."""
 
 
-class Table:
-    """Arguments as those of `compiler.Compiler`."""
+class OneByOne:
+    """The same answers as those of `guards.check`."""
 
-    def __init__(
-        self,
-        guards: Sequence[Guard],
-        arguments: dict[str, Source],
-        namespace: dict[str, Any],
-        left_out: frozenset[int] = frozenset(),
-    ) -> None:
+    def __init__(self, guards: GuardSet) -> None:
         self._guards = guards
-        self._arguments = arguments
-        self._namespace = namespace
-        self._left_out = left_out
+        self._arguments = guards._arguments
+        self._namespace = guards._namespace
         self._order = ranked(guards)
         self._type_guards = type_guards(guards)
 
     def check(self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, Exception | None]:
         """The index of the first guard that does not hold and what reading its value raised; -1 if all hold."""
-        run = _Run((mod, args, kwargs), self._guards, self._type_guards, set(self._left_out))
+        run = _Run((mod, args, kwargs), self._guards, self._type_guards, set())
         for index in self._order:
             if index not in run.asked:
                 failed = run.ask(index, self)
@@ -66,41 +58,39 @@ class _Failed(Exception):
 class _Run:
     """One check: the values that have been read, by source, and the guards that have been asked."""
 
-    def __init__(
-        self, call: Call, guards: Sequence[Guard], types: dict[int, int], asked: set[int]
-    ) -> None:
+    def __init__(self, call: Call, guards: Sequence[Guard], types: dict[int, int], asked: set[int]) -> None:
         self.call = call
         self.asked = asked
         self._guards = guards
         self._types = types
         self._values: dict[int, Any] = {}
 
-    def ask(self, index: int, table: Table) -> tuple[int, Exception | None] | None:
+    def ask(self, index: int, whole: OneByOne) -> tuple[int, Exception | None] | None:
         """None if the guard holds."""
         self.asked.add(index)
         guard = self._guards[index]
         try:
-            return (index, None) if self._fails(guard, index, table) else None
+            return (index, None) if self._fails(guard, index, whole) else None
         except _Failed as failed:
             return failed.outcome
         except Exception as error:
             return index, error
 
-    def _fails(self, guard: Guard, index: int, table: Table) -> Any:
+    def _fails(self, guard: Guard, index: int, whole: OneByOne) -> Any:
         kind = guard.kind
         if kind == "state":
             return guard.expected.read() != guard.expected.value
         if kind == "python":
-            return table.condition(index, self)
+            return whole.condition(index, self)
         if kind == "arguments":
             return len(self.call[1]) != guard.expected
         if kind == "keywords":
             return self.call[2].keys() != guard.expected
-        value = self.value(guard.source, index, table) if guard.source is not None else None
-        other = self.value(guard.other, index, table) if guard.other is not None else None
+        value = self.value(guard.source, index, whole) if guard.source is not None else None
+        other = self.value(guard.other, index, whole) if guard.other is not None else None
         return fails(kind)(value, guard.expected, other)
 
-    def value(self, source: Source, index: int, table: Table) -> Any:
+    def value(self, source: Source, index: int, whole: OneByOne) -> Any:
         """What is at a source; the guard on the type of what a step goes through is asked before it."""
         values, path = self._values, []
         at: Source | None = source
@@ -111,7 +101,7 @@ class _Run:
         for step in reversed(path):
             before = self._types.get(id(step.parent))
             if before is not None and before not in self.asked:
-                failed = self.ask(before, table)
+                failed = self.ask(before, whole)
                 if failed is not None:
                     raise _Failed(failed)
             value = values[id(step)] = STEPS[step.step].follow(value, step.key)

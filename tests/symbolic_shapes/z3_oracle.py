@@ -1,4 +1,4 @@
-"""z3 as the last rung (extra `verify`): with a resource limit and a seed, so that answers never depend on the clock."""
+"""z3's opinion on what follows: with a resource limit and a seed, so that no answer depends on the clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel, Truth, not_
-from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuardSet
 
 RLIMIT = 400_000
 """z3's resource units per question; about a tenth of a second, the same everywhere."""
@@ -82,17 +83,6 @@ Z3_OPERATORS: dict[str, Callable[..., Any]] = {
 }
 
 
-def ask(facts: Sequence[Fact], relation: Bool, rlimit: int = RLIMIT) -> bool | None:
-    """True if the facts entail the relation, False if they entail its negation, None if neither or not found out."""
-    try:
-        for truth in (True, False):
-            if entails([f.relation for f in facts], relation if truth else not_(relation), rlimit):
-                return truth
-    except NotInZ3:
-        return None
-    return None
-
-
 def entails(premises: Sequence[Bool], conclusion: Bool, rlimit: int = RLIMIT) -> bool | None:
     """Whether z3 proves premises => conclusion (True), has a counterexample (False), or gives up (None)."""
     to = ToZ3()
@@ -104,3 +94,27 @@ def entails(premises: Sequence[Bool], conclusion: Bool, rlimit: int = RLIMIT) ->
     solver.add(*(to(p) for p in premises), to(not_(conclusion)))
     result = solver.check()
     return True if result == to._z3.unsat else False if result == to._z3.sat else None
+
+
+class Counterexample(AssertionError):
+    """An assignment satisfies the one side and not the other."""
+
+
+def equivalent(guards: SizeGuardSet) -> bool | None:
+    """Whether the facts and the guards entail each other; None if z3 gives up on a part."""
+    # Back from the guards the replaced symbols are substituted: their declared ranges are not to be assumed.
+    axioms = [f.relation for f in guards.facts if f.kind == "axiom"]
+    others = [g.relation for g in guards.guards if g.kind != "equality"]
+    kept = [substitute(r, guards.images) for r in (*axioms, *others)]
+    wanted = [substitute(r, guards.images) for r in guards.demands()]
+    verdicts: list[bool | None] = []
+    for premises, goals in (([f.relation for f in guards.facts], guards.relations), (kept, wanted)):
+        for goal in goals:
+            try:
+                verdict = entails(premises, goal)
+            except NotInZ3:
+                verdict = None
+            if verdict is False:
+                raise Counterexample(str(goal))
+            verdicts.append(verdict)
+    return None if None in verdicts else True
