@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from inspect import getattr_static
 from types import FunctionType
 from typing import Any
@@ -34,6 +35,7 @@ _LOOKS_UP = frozenset(
     )
 )
 """The ids of functions that ask of a text whether it is equal to others, and no more."""
+_CACHED = type(lru_cache(lambda: None))
 _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
 
 
@@ -171,6 +173,8 @@ def before_write(tracer: TracerView, owner: Any, value: Any) -> None:
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for what may look at the characters of a text."""
+    if type(fn) is _CACHED:  # reads the texts of its key, as far as it looks it up (calls/lru_cache.py)
+        return None
     return None if id(fn) in _LOOKS or id(fn) in tracer.plans.skipped else check_call
 
 
