@@ -7,6 +7,7 @@ where it narrows what was promised, lists of a length that varies where they can
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
-from dynamo_lite.control_flow import FixedListsTracer, ForkingTracer, MarkedTracer, UnrollingTracer
+from dynamo_lite.control_flow import ExampleSizesTracer, FixedListsTracer, ForkingTracer, MarkedTracer, UnrollingTracer
 from dynamo_lite.control_flow.branches.whole_program import split_by
 from dynamo_lite.errors import (
     ConstraintViolation,
@@ -197,12 +198,22 @@ def _captured(
     """A program with its branches and loops on data captured. Raises what is in the way of that.
 
     plain: where a trace that captures none of them has ended. It says more if that is the place where this one ends.
+    Where a branch is in the way, it may be one on sizes, which the example answers then.
     """
+    runs: list[Run] = []
+
+    def started(run: Run) -> None:
+        runs.append(run)
+        request.started(run)
+
     try:
-        return _forked(request, call, options)
+        return _forked(replace(request, started=started), call, options)
     except InternalError:
         raise
     except GraphBreak as error:
+        if error.id in _OF_CAPTURE and getattr(runs[-1].tracer, "of_sizes", 0):
+            with suppress(ConstraintViolation, GraphBreak):
+                return _attempt(replace(request, tracer=ExampleSizesTracer), call, options)
         if not isinstance(error, DataDependent) or (error.frame is not None and not error.is_at(plain)):
             raise error from None
         if error.frame is not None and error.id in _OF_CAPTURE:
