@@ -211,7 +211,8 @@ def _captured(
     except InternalError:
         raise
     except GraphBreak as error:
-        if error.id in _OF_CAPTURE and getattr(runs[-1].tracer, "of_sizes", 0):
+        tracer: Any = runs[-1].tracer
+        if error.id in _OF_CAPTURE and tracer.of_sizes:
             with suppress(ConstraintViolation, GraphBreak):
                 return _attempt(replace(request, tracer=ExampleSizesTracer), call, options)
         if not isinstance(error, DataDependent) or (error.frame is not None and not error.is_at(plain)):
