@@ -7,6 +7,7 @@ where it narrows what was promised, lists of a length that varies where they can
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
-from dynamo_lite.control_flow import FixedListsTracer, ForkingTracer, UnrollingTracer
+from dynamo_lite.control_flow import ExampleSizesTracer, FixedListsTracer, ForkingTracer, UnrollingTracer
 from dynamo_lite.control_flow.branches.whole_program import split_by
 from dynamo_lite.errors import (
     ConstraintViolation,
@@ -31,6 +32,7 @@ from dynamo_lite.program.modules.lost_gradients import LostGradients, flows_from
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from dynamo_lite.program.shapes.dynamic_shapes import SpecifiedCall
 from dynamo_lite.run import Run, RunRequest, traced
+from dynamo_lite.run.growing_tables import replaced_tables, replaces_tables
 from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.symbolic_shapes.dims.specs import Auto
@@ -83,6 +85,9 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
         runs.append(run)
         request.started(run)
 
+    def with_tables() -> tuple[ExportedProgram, Run] | None:
+        return _with_shorter_tables(request, call, options, runs[-1]) if captures else None
+
     forking = replace(request, tracer=ForkingTracer)
     try:
         made = _attempt(replace(request, started=started), call, options)
@@ -95,6 +100,9 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
     except ConstraintViolation as error:
         if not captures or not (_unrolled(runs[-1]) or _narrows(runs[-1])):
             raise
+        found = with_tables()
+        if found is not None:
+            return found
         unrolls = _unrolled(runs[-1]) > 0
         try:
             return _captured_sizes(forking, call, options, runs[-1])
@@ -105,7 +113,30 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
                 raise
             raise error from None
     if captures and (_unrolled(made[1]) or _narrows(made[1])):
+        if made[1].replaced is not None and (found := with_tables()) is not None:
+            return found
         return _with_sizes_kept(forking, call, options, made)
+    return made
+
+
+def _with_shorter_tables(
+    request: RunRequest, call: SpecifiedCall, options: Options, first: Run
+) -> tuple[ExportedProgram, Run] | None:
+    """A program that makes the tables in each call which the module holds, and replaces for longer inputs. None if it
+    holds none, or the program differs from what the module does with them."""
+    if request.held is not None or request.drops:
+        return None
+    held = first.replaced or replaced_tables(request, first)
+    if held is None:
+        return None
+    try:
+        made = program_of(replace(request, held=held), call, options)
+    except InternalError:
+        raise
+    except DynamoLiteError:
+        return None
+    if not held.is_admitted(made[1].recorder.env):
+        return None
     return made
 
 
@@ -161,12 +192,23 @@ def _captured(
     """A program with its branches and loops on data captured. Raises what is in the way of that.
 
     plain: where a trace that captures none of them has ended. It says more if that is the place where this one ends.
+    Where a branch is in the way, it may be one on sizes, which the example answers then.
     """
+    runs: list[Run] = []
+
+    def started(run: Run) -> None:
+        runs.append(run)
+        request.started(run)
+
     try:
-        return _forked(request, call, options)
+        return _forked(replace(request, started=started), call, options)
     except InternalError:
         raise
     except GraphBreak as error:
+        tracer: Any = runs[-1].tracer
+        if error.id in _OF_CAPTURE and tracer.of_sizes:
+            with suppress(ConstraintViolation, GraphBreak):
+                return _attempt(replace(request, tracer=ExampleSizesTracer), call, options)
         if not isinstance(error, DataDependent) or (error.frame is not None and not error.is_at(plain)):
             raise error from None
         if error.frame is not None and error.id in _OF_CAPTURE:
@@ -298,6 +340,8 @@ def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[E
         settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
         if settled is not None:
             call.verify(settled)
+    if run.effects.pending and request.held is None and replaces_tables(run) and _narrows(run):
+        run.replaced = replaced_tables(request, run)  # of sizes as they are before the program is built
     with logs.phase("building the program"), deep_expressions():
         return built(run, request.root, request.inputs, settled), run
 

@@ -102,7 +102,7 @@ class AliasAnalysis:
         if any(result.alias_info is not None for result in schema.returns):
             marked = [a for a in schema.arguments if a.alias_info is not None]
             return NOTHING.union(*(self.roots[n] for a in marked for n in _given(node, schema, a)))
-        if not _is_composite(target) or schema.name.removeprefix("aten::") in _ALLOCATES:
+        if not _is_composite(target) or schema.name.removeprefix("aten::") in _ALLOCATES or _is_copied(node):
             return frozenset([node])
         return self.reads(node) | {node}
 
@@ -191,6 +191,16 @@ def same_as(node: fx.Node) -> fx.Node | None:
         return None
     alike = before.dtype == after.dtype and before.device == after.device and before.layout == after.layout
     return given if alike and before.shape == after.shape and before.stride() == after.stride() else None  # type: ignore[return-value]
+
+
+def _is_copied(node: fx.Node) -> bool:
+    """Whether a conversion returns another tensor than its argument, since that has another dtype or device."""
+    if node.target._opname not in _CONVERSIONS:  # type: ignore[union-attr]
+        return False
+    before, after = (n.meta.get("val") if isinstance(n, fx.Node) else None for n in (node.args[0], node))
+    if not isinstance(before, torch.Tensor) or not isinstance(after, torch.Tensor):
+        return False
+    return before.dtype != after.dtype or before.device != after.device
 
 
 _CONVERSIONS = frozenset({"to", "contiguous", "type_as"})

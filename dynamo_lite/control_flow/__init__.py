@@ -31,6 +31,6 @@ docs/control_flow.md has the picture, the rules of the merge, and what is refuse
 """
 
 from dynamo_lite.control_flow.tracer import ForkingTracer
-from dynamo_lite.control_flow.variants import FixedListsTracer, UnrollingTracer
+from dynamo_lite.control_flow.variants import ExampleSizesTracer, FixedListsTracer, UnrollingTracer
 
-__all__ = ["FixedListsTracer", "ForkingTracer", "UnrollingTracer"]
+__all__ = ["ExampleSizesTracer", "FixedListsTracer", "ForkingTracer", "UnrollingTracer"]

@@ -14,6 +14,7 @@ from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart
+from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.tracer import Tracer
 
 
@@ -49,6 +50,8 @@ class RunRequest:
         equal: pairs of sizes that an earlier trace has found to be equal, as facts.
         without_gradients: why the program is called under torch.no_grad() only, if an earlier trace has found that.
             This one is made under it, too.
+        held: tables that the module holds, in the place of which the run finds shorter ones
+            (tracing/later_calls/held_tables.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
 
@@ -68,4 +71,5 @@ class RunRequest:
     started: Callable[[Any], None] = _nothing
     equal: Sequence[Fact] = ()
     without_gradients: tuple[str, ...] = ()
+    held: HeldTables | None = None
     enter: Callable[..., Any] = _call

@@ -44,6 +44,7 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls import persisted_sizes
+from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
@@ -94,6 +95,7 @@ class Run:
         if self.declared is not None and tracer.sees_python:
             self.tracer.own(ComparedSides).attach(self.declared.table)
         self.settled: Settled | None = None
+        self.replaced: HeldTables | None = None
         self.state_reads: tuple[StateRead, ...] = ()
         self.apart: tuple[tuple[Path, Path], ...] | None = None
         self.lost_reads: list[tuple[MissingPart, GraphBreak]] = []  # what a trace with the user's own values decides
@@ -228,6 +230,8 @@ class Run:
         self.recorder.close()
         tracer.rollback(self.made)
         tracer.heap.end()
+        if self.request.held is not None:
+            undoing.undone(self.request.held.put_back)
         self._let_go()
 
     def _let_go(self) -> None:
@@ -311,7 +315,16 @@ def _trace(run: Run) -> None:
 def _started(request: RunRequest) -> Run:
     if request.tracer.needs_torch_dynamo or not late_imports.are_seen():
         torch_dynamo.load()  # torch's converter imports it for an input with symbols
-    run = Run(request)
+    held = request.held
+    if held is not None:
+        undoing.changing(held.put_back)
+        held.place()
+    try:
+        run = Run(request)
+    except BaseException:
+        if held is not None:
+            undoing.undone(held.put_back)
+        raise
     undoing.changing(run._undo)
     request.started(run)
     return run

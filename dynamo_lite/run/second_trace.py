@@ -14,7 +14,7 @@ from dataclasses import replace
 from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.program.effect_record import Verdict
-from dynamo_lite.run import dying_objects
+from dynamo_lite.run import dying_objects, growing_tables
 from dynamo_lite.run.run import Run, traced
 from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
@@ -37,6 +37,8 @@ def settle_effects(run: Run) -> None:
     elif pending:
         prints = _retrace_or_pass(run)
         dropped = prints is None
+    if run.request.held is not None:
+        growing_tables.settle_tables(run, run.request.held, prints is not None)
     verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
     rests_on = None if prints is None else lambda change: persisted_tensors.rests_on(change, prints)
     run.records = [*descriptions.records(run.tracer, run.effects, verdict, rests_on), *run.lost]
@@ -71,7 +73,7 @@ def retrace(first: Run) -> Fingerprint:
         if facts is None:
             raise
         raise persisted_sizes.PersistedFacts(facts) from error
-    persisted_tensors.note(first.tracer, first.effects.pending, prints)
+    persisted_tensors.note(first.tracer, first.effects.pending, prints, first.request.held is not None)
     return prints
 
 
@@ -145,7 +147,8 @@ def _again(first: Run, prints: Fingerprint, free: Free, cases: Cases, hints: Seq
             free.place(run.recorder, hints)
         free.hide()
 
-    request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, started=started)
+    request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, held=None)
+    request = replace(request, started=started)
     with traced(request) as second:
         again = second.fingerprint(free.earlier(first.fingerprint, prints))
         same = prints.program(first.outputs.values) == again.program(second.outputs.values)

@@ -18,6 +18,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload
+from dynamo_lite.capture.alias_analysis import same_as
 from dynamo_lite.capture.comparison.table_views import (
     VIEWS,
     Dims,
@@ -26,6 +27,7 @@ from dynamo_lite.capture.comparison.table_views import (
     dims_of_root,
     first_rows,
     is_one,
+    is_one_row,
     map_of,
     rank_of,
 )
@@ -100,6 +102,9 @@ class Families:
         first, base = first_rows(node)
         if base is not node and first <= dims:  # the first rows of a table are a table of the family
             return self.family(base, dims)
+        same = same_as(node)
+        if same is not None:
+            return self.family(same, dims)
         former = self._digests.former(node)
         if former is not None:
             return former[0].families.family(former[1], dims)
@@ -110,6 +115,10 @@ class Families:
             rule = _RULES.get(node.target) or (_pointwise if _is_pointwise(node) else None)
             if rule is None or not self._digests.analysis.is_pure(node):
                 raise Unstable
+            if rule is _view:
+                if writes and self._digests.analysis.roots[node] != self._digests.analysis.roots[node.args[0]]:
+                    raise Unstable  # it may be a copy, made before or after them
+                writes = []  # the family of what it shows has them
             written = [self._write(write, root, dims_of_root(node, root, dims)) for write, root in writes]
             self._found[key] = digest_of((*rule(self, node, dims), str(node.meta["val"].dtype), *written))
         found = self._found[key]
@@ -155,7 +164,7 @@ class Families:
             return dims, ()
         mapped = map_of(node)
         inner, steps = self._view_of(mapped.base, root, dims)
-        if not inner <= set(mapped.source):
+        if not inner <= set(mapped.source) and not is_one_row(node):
             raise Unstable
         own = frozenset(index for index, dim in enumerate(mapped.source) if dim in inner)
         return own, (*steps, str(node.target), *self.rows_of(mapped.others(own)))

@@ -25,7 +25,7 @@ from dynamo_lite.capture.alias_analysis import (
     same_as,
 )
 from dynamo_lite.capture.comparison.families import Families, digest_of
-from dynamo_lite.capture.comparison.replayed_constants import TensorOrigin, metadata_argument, origin_of
+from dynamo_lite.capture.comparison.replayed_constants import TensorOrigin, metadata_argument, nodes_behind, origin_of
 from dynamo_lite.capture.comparison.stored_rows import StoredRows, TableRows
 from dynamo_lite.capture.comparison.table_views import shown_whole
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
@@ -276,6 +276,12 @@ class Fingerprint:
         """What the value of a tensor at the end comes from; None if this recording has not made it."""
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
+
+    def needed_for(self, tensor: torch.Tensor) -> set[fx.Node] | None:
+        """What makes the value of a tensor of this recording at its end; None if it differs from call to call
+        otherwise than by the sizes of the inputs."""
+        node = self.recorder.level.nodes.get(tensor)
+        return None if node is None else nodes_behind(node, self.recorder, self.analysis, self._assigned)
 
     def sizes_in(self, tensor: torch.Tensor) -> set[Atom] | None:
         """The sizes of the inputs that a tensor of this recording is made of; None if it is made of what differs from

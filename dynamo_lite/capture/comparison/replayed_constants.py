@@ -77,6 +77,15 @@ def origin_of(
     return TensorOrigin([entry for entry in recorder.lifted if entry.node in walk.needed], reason)
 
 
+def nodes_behind(
+    node: fx.Node, recorder: InputRecording, analysis: AliasAnalysis, assigned: Collection[str]
+) -> set[fx.Node] | None:
+    """The nodes that make the value that `node` has at the end of the run, if it is made of constants and of sizes of
+    the inputs; None if not."""
+    walk = _ConstantWalk(recorder, analysis, set(assigned), set())
+    return walk.needed if walk.run(node) is None else None
+
+
 class _ConstantWalk:
     def __init__(
         self, recorder: InputRecording, analysis: AliasAnalysis, assigned: set[str], sizes: set[Atom] | None

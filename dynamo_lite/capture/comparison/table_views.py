@@ -51,6 +51,9 @@ class ViewMap:
 
 
 def map_of(node: fx.Node) -> ViewMap:
+    same = same_as(node)
+    if same is not None:
+        return ViewMap(same, [*range(rank_of(same))], ())
     if node.target not in VIEWS or node.kwargs or not isinstance(node.args[0], fx.Node):
         raise Unstable
     base, rest = node.args[0], node.args[1:]
@@ -69,6 +72,11 @@ def _unsqueezed(node: fx.Node, dims: list[int], dim: int) -> list[int]:
 def _selected(node: fx.Node, dims: list[int], dim: int, index: Any) -> list[int]:
     dim %= len(dims)
     return [*dims[:dim], *dims[dim + 1 :]]
+
+
+def is_one_row(node: fx.Node) -> bool:
+    """Whether a view is a row by its number from the start, which is the same row of a table of any length."""
+    return node.target is aten.select.int and type(index := node.args[2]) is int and index >= 0
 
 
 def _sliced(node: fx.Node, dims: list[int], dim: int = 0, *bounds: Any) -> list[int]:

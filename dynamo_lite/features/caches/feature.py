@@ -15,6 +15,7 @@ _RULES = {
 
 FEATURE = Feature(
     name="caches",
+    needs=("output",),
     state=(lru_cache.LruCaches, context_values.ContextValues),
     rules=lambda: _RULES,
     c_steps=(lru_cache.plan,),

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import functools
 import gc
+import logging
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from dynamo_lite.features.output import log_calls
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, in_dropped_text
@@ -62,6 +64,10 @@ class LruCaches(FeatureState):
         """
         parts = gc.get_referents(wrapper)
         cache, function, mark = parts[-6], parts[-5], parts[-4]
+        is_logged = args and isinstance(args[0], logging.Logger)
+        is_logged = is_logged and log_calls.only_logs(function, [*args[1:], *kwargs.values()])
+        if is_logged and run(function, args, kwargs) is None:
+            return None  # as from the cache: the text is not read
         key = _key(args, kwargs, mark, bool(wrapper.cache_parameters()["typed"]))
         if holds_size(key):
             return self._call_with_sizes(wrapper, function, key, args, kwargs, run)

@@ -20,6 +20,7 @@ from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.output_streams import OutputStreams
+from dynamo_lite.tracing.strings.deferred_str import UnreadText
 
 _METHODS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 NAMES = (
@@ -62,6 +63,16 @@ def rule(name: str) -> Step:
         return None
 
     return call
+
+
+def only_logs(function: Any, values: list[Any]) -> bool:
+    """Whether all that a function can do with a logger and these values, texts of which one is not read, is to log
+    them: `warning_once` of transformers and of torch._logging. It names nothing but the methods of loggers."""
+    if type(function) is not FunctionType or not {*map(type, values)} <= {str, UnreadText}:
+        return False
+    code = original_code(function.__code__)
+    is_log = not code.co_freevars and set(code.co_names) <= _LEVELS.keys()
+    return is_log and UnreadText in map(type, values)
 
 
 def _binds(fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

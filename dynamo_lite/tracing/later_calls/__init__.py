@@ -2,6 +2,6 @@
 
 A second trace begins with symbols in the place of sizes (`free_sizes.py`), and with tables of such sizes
 (`kept_tables.py`); `places.py` puts them there. Where that fails, the sizes are the example's (`persisted_sizes.py`).
-`persisted_tensors.py` says what tensors that are kept rest on. Called by run/second_trace.py. Imports
-`tracing/effects`.
+`held_tables.py` knows tables that are there before the export and grow. `persisted_tensors.py` says what tensors that
+are kept rest on. Called by run/second_trace.py and run/growing_tables.py. Imports `tracing/effects`.
 """

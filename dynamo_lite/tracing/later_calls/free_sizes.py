@@ -250,7 +250,7 @@ def _example(relations: Sequence[Bool], values: Mapping[Symbol, int], free: Sequ
     """Numbers for the free sizes that make the relations true, if a few near ones do."""
     near = {number + step for number in (0, *values.values()) for step in (-1, 0, 1)}
     for symbol in free:
-        for number in sorted(near):
+        for number in sorted(near | ({symbol.lo} if type(symbol.lo) is int else set())):
             changed = {**values, symbol: number}
             if symbol.lo <= number <= symbol.hi and all(evaluate(relation, changed) for relation in relations):
                 return tuple(changed[s] for s in free)

@@ -4,7 +4,8 @@
 with other sizes left. So the second trace begins with symbols of its own for the sizes of the call before, and with
 tensors of these sizes, whose values are what the first trace computed, with these symbols in the place of its sizes.
 It must end with all such places as it found them, or with all of them as the first trace left them: then, by
-induction, each call finds there what one call before it has left.
+induction, each call finds there what one call before it has left. Places that are of different sizes (one of the length
+of the encoder's input, another of the decoder's) are judged apart: no symbol is in both.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class KeptTables:
     def __init__(self, tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> None:
         self._env, self._prints = tracer.recorder.env, prints
         self._sizes: dict[Atom, None] = {}  # what the sizes are made of
+        self._atoms_of: dict[int, frozenset[Atom]] = {}  # the same of each value, by its id
+        self._spare: dict[Atom, int] = {}  # how many rows more the tables of a size have at least
         self._mapping: dict[Atom, Int] = {}
         self._second: Any = None
         self.symbols: list[Symbol] = []
@@ -47,6 +50,25 @@ class KeptTables:
                 self._sizes.update(dict.fromkeys(sorted(extent.atoms(), key=str)))
         self._left = [(place, value) for place, value in found if place is not None]
         self._placed: list[Any] = []
+        self._groups = self._of_the_same_sizes()
+
+    def _of_the_same_sizes(self) -> list[list[int]]:
+        """The indices of the places, those with a size in common together."""
+        groups: list[tuple[frozenset[Atom], list[int]]] = []
+        for index, (_, value) in enumerate(self._left):
+            atoms, members = self._atoms_in(value), [index]
+            if self._prints.stored.rows:  # of all sizes
+                atoms = frozenset(self._sizes)
+            for group in [*groups]:
+                if not atoms.isdisjoint(group[0]):
+                    groups.remove(group)
+                    atoms, members = atoms | group[0], [*group[1], *members]
+            groups.append((atoms, members))
+        return [members for _, members in groups]
+
+    def _atoms_in(self, value: Any) -> frozenset[Atom]:
+        parts = map(self._atoms_in, value) if type(value) is tuple else ()
+        return self._atoms_of.get(id(value), frozenset()).union(*parts)
 
     def _collect(self, value: Any) -> bool:
         if type(value) is tuple:
@@ -58,10 +80,21 @@ class KeptTables:
             if found is None:
                 return False
             atoms = found
+            self._note_spare_rows(value)
         else:
             return not symbolic_within([value])
+        self._atoms_of[id(value)] = frozenset(atoms)
         self._sizes.update(dict.fromkeys(sorted(atoms, key=str)))
         return not any(symbol.unbacked for atom in atoms for symbol in symbols_of(atom))
+
+    def _note_spare_rows(self, table: torch.Tensor) -> None:
+        assert self._env is not None
+        for size in table.shape:
+            if type(size) is torch.SymInt:
+                expression = self._env.core.simplify(self._env.unwrap(size))
+                for atom in expression.atoms():
+                    more = max(expression.const, 0) if expression == atom.as_int() + expression.const else 0
+                    self._spare[atom] = min(self._spare.get(atom, more), more)
 
     def hints(self) -> list[int]:
         """The numbers of the example."""
@@ -75,6 +108,9 @@ class KeptTables:
         self._mapping, self.symbols = {}, []
         for index, (atom, hint) in enumerate(zip(self._sizes, hints)):
             lo, hi = self._env.core.bounds(atom.as_int())
+            spare = self._spare.get(atom, 0)
+            too_short = int(self._env.hint_of(atom.as_int())) - spare - 1
+            lo = min(lo, max(too_short, -spare))  # the shortest input has to find a table that is too short as well
             made = env.core.backed(hint, name=f"{PREFIX}{index}", lo=lo, hi=hi)
             self._mapping[atom] = made
             self.symbols.extend(symbols_of(made))
@@ -137,11 +173,15 @@ class KeptTables:
 
     def are_settled(self, again: Fingerprint) -> bool:
         """Whether the second trace, which is over, has left all places as they were, or all as the first trace did."""
-        now = [place.value() for place, _ in self._left]
-        if again.rows_are_as_found() and all(self._are_equal(again, a, again, b) for a, b in zip(now, self._placed)):
+        if not self._groups:
+            return again.rows_are_as_found() or again.rows_are(self._prints)
+        return all(self._is_settled(again, group) for group in self._groups)
+
+    def _is_settled(self, again: Fingerprint, group: Sequence[int]) -> bool:
+        rows = [(self._left[index][0].value(), self._placed[index], self._left[index][1]) for index in group]
+        if again.rows_are_as_found() and all(self._are_equal(again, now, again, found) for now, found, _ in rows):
             return True
-        made = all(self._are_equal(again, a, self._prints, b) for a, (_, b) in zip(now, self._left))
-        return made and again.rows_are(self._prints)
+        return again.rows_are(self._prints) and all(self._are_equal(again, now, self._prints, b) for now, _, b in rows)
 
     def _are_equal(self, prints: Fingerprint, one: Any, others: Fingerprint, other: Any) -> bool:
         if type(one) is tuple and type(other) is tuple:

@@ -57,15 +57,17 @@ def check_shared(changes: Sequence[Change], prints: Fingerprint) -> None:
                 raise ValueError("a buffer's new value is kept elsewhere as well")
 
 
-def note(tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> None:
-    """Say what is set on the first call only, and what must not change after it."""
+def note(tracer: TracerView, changes: Sequence[Change], prints: Fingerprint, held: bool = False) -> None:
+    """Say what is set on the first call only, and what must not change after it. held: it is what is there already,
+    for longer inputs (held_tables.py)."""
     for change in changes:
         target = descriptions.describe_target(tracer, change)
         if is_made_alike(change, tracer):
             tracer.note(f"{target} becomes an equal container in each call")
             continue
         names = rests_on(change, prints)
-        tracer.note(f"{target} is set on the first call only" + (_ASSUMED.format(", ".join(names)) if names else ""))
+        when = _REPLACED if held else "is set on the first call only"
+        tracer.note(f"{target} {when}" + (_ASSUMED.format(", ".join(names)) if names else ""))
 
 
 def rests_on(change: Change, prints: Fingerprint) -> tuple[str, ...]:
@@ -74,4 +76,5 @@ def rests_on(change: Change, prints: Fingerprint) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for origin in origins if origin is not None for name in origin.names()))
 
 
+_REPLACED = "is replaced for longer inputs: the program makes the same values in each call, and reads none loaded later"
 _ASSUMED = "; the program computes it in each call, which is the same as long as nothing changes {}"

@@ -20,6 +20,7 @@ import torch
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
+from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.value_types import CONTAINERS
 
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
@@ -183,6 +184,8 @@ def before_write(tracer: TracerView, owner: Any, value: Any) -> None:
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for what may look at the characters of a text."""
+    if type(fn) is LruCacheWrapper:  # reads the texts of its key, as far as it looks it up (features/caches)
+        return None
     return None if id(fn) in _LOOKS or id(fn) in tracer.plans.skipped else check_call
 
 
