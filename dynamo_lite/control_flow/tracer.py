@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from dynamo_lite.capture.may_share import MayShare, version_of
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import choices, of_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
+from dynamo_lite.control_flow.items import computed
 from dynamo_lite.control_flow.lists import made, uses
 from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
@@ -199,8 +200,8 @@ class ForkingTracer(Tracer):
         if runtime_values.is_assertion(frame):
             return NOT_HANDLED
         at, around = frame.pc - 1, self.loop_of(frame)
+        starts = {jumps_if: target, not jumps_if: at + 1}
         if around is not None and not keeps:
-            starts = {jumps_if: target, not jumps_if: at + 1}
             counting.note_bound(self._parts, flow_of(frame.info), around, at, value, starts)
         loop = None if keeps else loop_at(flow_of(frame.info), at, around.stops if around is not None else set())
         if loop is None and self.predicates.is_constant(value):
@@ -222,7 +223,6 @@ class ForkingTracer(Tracer):
             if type(held) is Bounded:
                 held.rest.is_due = True  # a branch of this round may have ended it
                 break
-        starts = {jumps_if: target, not jumps_if: at + 1}
         condition = self.predicates.condition(value)
         made = Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None, condition=condition)
         return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
@@ -239,7 +239,14 @@ class ForkingTracer(Tracer):
             self.watches[-1].made(iterator)
         return NOT_HANDLED if iterator is None else iterator
 
+    def on_extend(self, target: list[Any], value: Any) -> Any:
+        return uses.extended(self._parts, target, value) if self.makes_lists else NOT_HANDLED
+
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
+        if type(iterator) is GeneratorType:
+            iterator = computed.begun(self._parts, frame, iterator)
+            if iterator is None:
+                return NOT_HANDLED
         if type(iterator) is Bounded:
             return self._on_bounded(frame, iterator, target)
         if type(iterator) is not Counter:
@@ -280,8 +287,7 @@ class ForkingTracer(Tracer):
         return uses.with_tensors(container, key)
 
     def on_repeat(self, left: Any, right: Any) -> Any:
-        is_captured = self.makes_lists and not self.only_marked
-        return made.repeated(self._parts, left, right) if is_captured else NOT_HANDLED
+        return made.repeated(self._parts, left, right) if self.makes_lists else NOT_HANDLED
 
     def _captured(self, frame: Any, predicate: Any, loop: Loop) -> Any:
         """A loop that data end, as an operator. Raises CannotMerge if it may come to an end unrolled, and refuses what
@@ -334,7 +340,7 @@ class ForkingTracer(Tracer):
         with builtin_calls.needs_number(self, f"a loop on data that cannot be captured ({why}): range"):
             count = concrete(torch.sym_max(rounds.count, 0))
         self.note(f"the loop at line {line_of(frame, frame.pc - 1)} is unrolled, not captured: {why}")
-        frame.stack[-1] = iter(rounds.items(count))
+        frame.stack[-1] = iter(rounds.rest(count, 0))
 
     def on_not(self, value: Any) -> Any:
         value = uses.truth_of(value)

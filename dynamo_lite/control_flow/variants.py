@@ -9,6 +9,7 @@ class MarkedTracer(ForkingTracer):
     """Captures the branches on what the program gives `dynamo_lite.branch`."""
 
     only_marked = True
+    makes_lists = False
     unrolls_for_gradients = True
 
 
