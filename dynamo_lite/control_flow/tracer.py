@@ -12,7 +12,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare, version_of
 from dynamo_lite.control_flow import rules
-from dynamo_lite.control_flow.branches import choices, of_sizes
+from dynamo_lite.control_flow.branches import choices, of_sizes, while_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.items import computed
 from dynamo_lite.control_flow.lists import made, uses
@@ -189,8 +189,9 @@ class ForkingTracer(Tracer):
                 self.refuse("branch-unsupported", why=f"it uses {what} that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        relation = self._sizes.undecided(value)
-        if relation is not None:
+        if not keeps and (answer := while_sizes.on_branch(self._parts, frame, value)) is not NOT_HANDLED:
+            return answer
+        if (relation := self._sizes.undecided(value)) is not None:
             return of_sizes.on_branch(self._parts, self._sizes, frame, value, relation, (jumps_if, target, keeps))
         kept, value = value, uses.truth_of(value)
         if self.only_marked and not self._is_marked(value):
@@ -230,8 +231,7 @@ class ForkingTracer(Tracer):
     def on_iter(self, value: Any) -> Any:
         if self.only_marked:
             return NOT_HANDLED
-        rows = heads.rows_of(self._parts, value)
-        if rows is not None:
+        if (rows := heads.rows_of(self._parts, value)) is not None:
             return iter(rows)
         iterator: Any = bounded.bounded(self._parts, self.vm.frame, value)
         if iterator is None and type(value) is range and self.watches:
