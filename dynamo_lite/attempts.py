@@ -172,7 +172,10 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
     assert problem is not None
     if tracer is None or not tracer.made_list:
         raise problem
-    return _attempt(replace(request, tracer=FixedListsTracer), call, options)
+    try:
+        return _attempt(replace(request, tracer=FixedListsTracer), call, options)
+    except DataDependent:
+        raise problem from None
 
 
 def _as_it_is_called(

@@ -29,6 +29,7 @@ class Forking(TracerView, Protocol):
         known: tensors whose truth is known on the current side, unless they are changed in place since.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
+        makes_lists: whether lists and items of a length that varies are captured.
         made_list: whether there has been a list of a length that varies (lists/made.py).
         bases: what the current sides and rounds began with, innermost last.
         points: when each of these began, and each current side (young_objects.py).
@@ -53,6 +54,7 @@ class Forking(TracerView, Protocol):
     known: list[tuple[Any, bool, int | None]]
     predicates: Any
     unlike_layouts: bool
+    makes_lists: bool
     made_list: bool
     unrolled: str
     bases: list[Base]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 import torch
@@ -12,8 +12,9 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare, version_of
 from dynamo_lite.control_flow import rules
-from dynamo_lite.control_flow.branches import choices, of_sizes
+from dynamo_lite.control_flow.branches import choices, of_sizes, while_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
+from dynamo_lite.control_flow.items import computed
 from dynamo_lite.control_flow.lists import made, uses
 from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
@@ -177,8 +178,9 @@ class ForkingTracer(Tracer):
                 self.refuse("branch-unsupported", why=f"it uses {what} that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        relation = self._sizes.undecided(value)
-        if relation is not None:
+        if not keeps and (answer := while_sizes.on_branch(self, frame, value)) is not NOT_HANDLED:
+            return answer
+        if (relation := self._sizes.undecided(value)) is not None:
             return of_sizes.on_branch(self, self._sizes, frame, value, relation, (jumps_if, target, keeps))
         kept, value = value, uses.truth_of(value)
         if functorch.active() or not self.predicates.depends_on_data(value) or self.known_truth(value) is not None:
@@ -186,8 +188,8 @@ class ForkingTracer(Tracer):
         if runtime_values.is_assertion(frame):
             return NOT_HANDLED
         at, around = frame.pc - 1, self.loop_of(frame)
+        starts = {jumps_if: target, not jumps_if: at + 1}
         if around is not None and not keeps:
-            starts = {jumps_if: target, not jumps_if: at + 1}
             counting.note_bound(self, flow_of(frame.info), around, at, value, starts)
         loop = None if keeps else loop_at(flow_of(frame.info), at, around.stops if around is not None else set())
         if loop is None and self.predicates.is_constant(value):
@@ -209,14 +211,12 @@ class ForkingTracer(Tracer):
             if type(held) is Bounded:
                 held.rest.is_due = True  # a branch of this round may have ended it
                 break
-        starts = {jumps_if: target, not jumps_if: at + 1}
         condition = self.predicates.condition(value)
         made = Branch(self, frame, predicate, starts, (jumps_if, kept) if keeps else None, condition=condition)
         return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
 
     def on_iter(self, value: Any) -> Any:
-        rows = heads.rows_of(self, value)
-        if rows is not None:
+        if (rows := heads.rows_of(self, value)) is not None:
             return iter(rows)
         iterator: Any = bounded.bounded(self, self.vm.frame, value)
         if iterator is None and type(value) is range and self.watches:
@@ -224,7 +224,14 @@ class ForkingTracer(Tracer):
             self.watches[-1].made(iterator)
         return NOT_HANDLED if iterator is None else iterator
 
+    def on_extend(self, target: list[Any], value: Any) -> Any:
+        return uses.extended(self, target, value) if self.makes_lists else NOT_HANDLED
+
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
+        if type(iterator) is GeneratorType:
+            iterator = computed.begun(self, frame, iterator)
+            if iterator is None:
+                return NOT_HANDLED
         if type(iterator) is Bounded:
             return self._on_bounded(frame, iterator, target)
         if type(iterator) is not Counter:
@@ -318,7 +325,7 @@ class ForkingTracer(Tracer):
         with builtin_calls.needs_number(self, f"a loop on data that cannot be captured ({why}): range"):
             count = concrete(torch.sym_max(rounds.count, 0))
         self.note(f"the loop at line {line_of(frame, frame.pc - 1)} is unrolled, not captured: {why}")
-        frame.stack[-1] = iter(rounds.items(count))
+        frame.stack[-1] = iter(rounds.rest(count, 0))
 
     def on_not(self, value: Any) -> Any:
         value = uses.truth_of(value)

@@ -131,6 +131,11 @@ class Observer:
         """The same for a FOR_ITER over an iterator that is no built-in one."""
         return NOT_HANDLED
 
+    def on_extend(self, target: list[Any], value: Any) -> Any:
+        """The items of `value` are added to a list that is on the stack alone, as in `[*value]`: what stands in its
+        place then, or NOT_HANDLED."""
+        return NOT_HANDLED
+
     def on_subscript(self, frame: Any, container: Any, key: Any) -> Any:
         """`container[key]`, the two being on the stack of `frame`, the key no constant: NOT_HANDLED, or what the
         handler returns when the frame has gone on from there."""
@@ -215,6 +220,7 @@ class HookTable(Protocol):
     on_branch: Any = None
     on_iter: Any = None
     on_for: Any = None
+    on_extend: Any = None
     on_subscript: Any = None
     on_store_key: Any = None
     on_not: Any = None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.counted import is_open_size
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -42,7 +43,7 @@ def rule_for(function: Any, otherwise: Rule | None) -> Rule:
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values = args[0] if len(args) == 1 else args
-        known = type(values) in (list, tuple) or is_tensor(values)
+        known = type(values) in (list, tuple) or (is_tensor(values) and not any(map(is_open_size, values.shape[:1])))
         if known and kwargs.keys() <= {"key", "default"} and _holds_tensors(values):
             return tracer.vm.interpret_function(function, (values, kwargs.get("key")))
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)

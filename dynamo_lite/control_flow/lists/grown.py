@@ -237,9 +237,10 @@ class GrownList(list[Any]):
     def check_dtypes(self) -> None:
         """All items, those as well that may not be there, are rows of one tensor: it has one dtype."""
         kept = (
-            part.tensors if type(part) is Added else [part.rows()] if isinstance(part, Rounds) else [part]
+            part.tensors if type(part) is Added
+            else (part.tensors() or [part.rows()]) if isinstance(part, Rounds) else [part]
             for part in self.known()
-        )
+        )  # fmt: skip
         if len({tensor.dtype for tensors in kept for tensor in tensors if is_tensor(tensor)}) > 1:
             self.tracer.refuse("branch-unsupported", why=UNLIKE.format("dtype"))
 

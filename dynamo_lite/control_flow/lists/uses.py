@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.items import consumed
 from dynamo_lite.control_flow.lists import grown, made, parts, ragged
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple, where
 from dynamo_lite.control_flow.lists.parts import Added
 from dynamo_lite.control_flow.lists.ragged import RAGGED, along
 from dynamo_lite.control_flow.loops import heads
-from dynamo_lite.control_flow.loops.counted import Rounds
+from dynamo_lite.control_flow.loops.counted import PieceRounds, Rounds
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -42,7 +43,9 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
     wide, marks = [], []
     for part in items.known():
         flags = None
-        if isinstance(part, Rounds):
+        if type(part) is PieceRounds and part.dim == dim % part.tensor.dim():
+            part = part.tensor
+        elif isinstance(part, Rounds):
             rows = part.rows()
             part = along(rows, dim % (rows.dim() - 1))
         elif type(part) is Added and part.are_ragged:
@@ -85,6 +88,9 @@ _TENSORS: dict[Any, Callable[..., Any]] = {
 def _rule(make: Callable[..., Any], otherwise: Any) -> Any:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first: Any = args[0] if args else kwargs.get("tensors")
+        if isinstance(first, Rounds):
+            first = made.made(GrownList, tracer, first)
+            args = (first, *args[1:])
         if type(first) in _GROWN and not first.parts():  # nothing has been added on this side
             return tracer.vm.call(fn, ([], *args[1:]), {k: v for k, v in kwargs.items() if k != "tensors"})
         if type(first) not in _GROWN:
@@ -145,6 +151,23 @@ def _sum(otherwise: Any) -> Any:
     return rule
 
 
+def extended(tracer: Forking, target: list[Any], value: Any) -> Any:
+    """What `[*target, *value]` is, the items of `value` being rounds, those of a generator or of such a list; else
+    NOT_HANDLED. (`target` is on the stack alone.)"""
+    if isinstance(value, Rounds) and not value.computes:
+        items: Any = made.made(GrownList, tracer, value)
+    elif type(value) in _GROWN:
+        items = GrownList(tracer, value.known())
+    else:
+        items = consumed.as_list(tracer, value)
+    if items is NOT_HANDLED or not target:
+        return items
+    if type(items) is GrownList or type(target) is GrownList:
+        return target + items
+    target.extend(items)
+    return target
+
+
 def _type(otherwise: Any) -> Any:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kind = _GROWN.get(type(args[0])) if len(args) == 1 else None
@@ -168,7 +191,7 @@ def _copied(kind: type[GrownList], otherwise: Any, makes_lists: bool) -> Any:
             return kind(tracer, args[0].known())
         is_given = len(args) == 1 and not kwargs and makes_lists
         rounds = heads.rows_of(tracer, args[0]) if is_given else None
-        if rounds is not None:
+        if rounds is not None and not rounds.computes:
             return made.made(kind, tracer, rounds)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 

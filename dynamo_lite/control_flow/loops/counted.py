@@ -15,6 +15,11 @@ MANY = 10
 """From so many rounds on a loop is not unrolled, if it need not be."""
 
 
+def is_open_size(value: Any) -> bool:
+    """Whether a number is a symbol: of the input's sizes, or one that only run time knows."""
+    return type(value) is torch.SymInt and value.node.maybe_as_int() is None
+
+
 class Rounds:
     """`count` rounds, numbered from 0, and the item of each. Its iterator is the next instruction's."""
 
@@ -25,6 +30,11 @@ class Rounds:
         """What round number `at` gets."""
         raise NotImplementedError
 
+    @property
+    def computes(self) -> bool:
+        """Whether an item is computed by the program, so that it may be taken once only, and in its round."""
+        return False
+
     def relations(self, at: Any) -> Iterator[Any]:
         """What holds of the number of a round, and of what is computed from it, while the round runs."""
         yield ge(_unwrapped(self.tracer, at), 0)
@@ -33,6 +43,10 @@ class Rounds:
     def items(self, count: int) -> list[Any]:
         """All items, of a loop that is unrolled."""
         return [self.item(at) for at in range(count)]
+
+    def rest(self, count: int, passed: int) -> Any:
+        """The same without those of the first rounds; an iterator where the program computes them."""
+        return self.items(count)[passed:]
 
     @property
     def kind(self) -> Any:
@@ -184,6 +198,13 @@ class PieceRounds(Rounds):
     def items(self, count: int) -> list[Any]:
         return list(self.tensor.split(self.size, self.dim))
 
+    @property
+    def kind(self) -> Any:
+        return None
+
+    def rows(self) -> torch.Tensor:
+        self.tracer.refuse("branch-unsupported", why="pieces of a tensor, which may differ in length, are used as rows")
+
     def tensors(self) -> list[torch.Tensor]:
         return [self.tensor]
 
@@ -217,6 +238,13 @@ class RepeatedRounds(Rounds):
         return self
 
 
+def _numbered(items: Any, number: Any) -> Iterator[Any]:
+    """enumerate(items, number), to be interpreted."""
+    for item in items:
+        yield number, item
+        number = number + 1
+
+
 class EnumeratedRounds(Rounds):
     """enumerate(of, start)."""
 
@@ -228,11 +256,21 @@ class EnumeratedRounds(Rounds):
         number = at if type(self.start) is int and self.start == 0 else self.start + at
         return number, self.of.item(at)
 
+    @property
+    def computes(self) -> bool:
+        return self.of.computes
+
     def relations(self, at: Any) -> Iterator[Any]:
         return self.of.relations(at)
 
     def items(self, count: int) -> list[Any]:
         return [(self.start + at, item) for at, item in enumerate(self.of.items(count))]
+
+    def rest(self, count: int, passed: int) -> Any:
+        if not self.computes:
+            return super().rest(count, passed)
+        numbered: Any = _numbered
+        return self.tracer.vm.interpret_function(numbered, (self.of.rest(count, passed), self.start + passed))
 
     def tensors(self) -> list[torch.Tensor]:
         return self.of.tensors()
@@ -247,14 +285,20 @@ class ZippedRounds(Rounds):
     def __init__(self, parts: Sequence[Rounds]) -> None:
         count = parts[0].count
         tracer = parts[0].tracer
+        self.is_even = True  # whether all parts are known to have as many items
         for part in parts[1:]:
             if not _are_equal(tracer, count, part.count):
                 count = torch.sym_min(count, part.count)
+                self.is_even = False
         super().__init__(tracer, count)
         self.parts = parts
 
     def item(self, at: Any) -> Any:
-        return tuple(part.item(at) for part in self.parts)
+        return tuple([part.item(at) for part in self.parts])
+
+    @property
+    def computes(self) -> bool:
+        return any(part.computes for part in self.parts)
 
     def relations(self, at: Any) -> Iterator[Any]:
         yield from super().relations(at)
@@ -263,6 +307,10 @@ class ZippedRounds(Rounds):
 
     def items(self, count: int) -> list[Any]:
         return list(zip(*[part.items(count) for part in self.parts]))
+
+    def rest(self, count: int, passed: int) -> Any:
+        rows = zip(*[part.rest(count, passed) for part in self.parts])
+        return rows if self.computes else list(rows)
 
     def tensors(self) -> list[torch.Tensor]:
         return [tensor for part in self.parts for tensor in part.tensors()]
@@ -295,8 +343,12 @@ class LaterRounds(Rounds):
         yield from super().relations(at)
         yield from self.of.relations(at + 1)
 
-    def items(self, count: int) -> list[Any]:
-        return self.of.items(count + 1)[1:]
+    def rest(self, count: int, passed: int) -> Any:
+        return self.of.rest(count + 1, passed + 1)
+
+    @property
+    def computes(self) -> bool:
+        return self.of.computes
 
 
 class TableRounds(Rounds):

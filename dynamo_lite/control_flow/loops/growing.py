@@ -139,7 +139,8 @@ def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Goin
     ]
     if len(unlike) != 1:
         return None
-    if is_unknown(after.shape[unlike[0]]) and _holds(tracer, after.shape[unlike[0]] <= before.shape[unlike[0]]):
+    varies = not isinstance(before.shape[unlike[0]], int) or is_unknown(after.shape[unlike[0]])
+    if varies and _holds(tracer, after.shape[unlike[0]] <= before.shape[unlike[0]]):
         return Growing(before, unlike[0], 0, False, False, 0, None)
     by = after.shape[unlike[0]] - before.shape[unlike[0]]
     least, most = (by, by) if type(by) is int else env.core.bounds(env.unwrap(by))

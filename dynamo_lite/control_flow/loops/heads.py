@@ -7,13 +7,17 @@ looked ahead first: the value of the call has to go straight into a GET_ITER, th
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import BuiltinMethodType, GeneratorType
 from typing import Any
 
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.grown import GrownList
+from dynamo_lite.control_flow.items.computed import MappedRounds, filtered, rounds_of_expression
+from dynamo_lite.control_flow.items.consumed import CONSUMERS, as_generator
+from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple
+from dynamo_lite.control_flow.lists.made import made as made_list
 from dynamo_lite.control_flow.loops.counted import (
     EnumeratedRounds,
     PieceRounds,
@@ -21,23 +25,27 @@ from dynamo_lite.control_flow.loops.counted import (
     Rounds,
     RowRounds,
     ZippedRounds,
+    is_open_size,
 )
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.sizes import builtin_calls
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import concrete
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
-_THROUGH = (enumerate, zip, reversed)
-_INTO = (list, tuple, torch.tensor, torch.as_tensor)
-"""What makes a list of its argument, or reads its items (lists/made.py)."""
+_THROUGH = (enumerate, zip, reversed, map, filter)
+_INTO = (torch.tensor, torch.as_tensor, torch.cat, torch.concat, torch.concatenate, torch.stack, len)
+"""What reads the items of its argument (lists/made.py), beside CONSUMERS."""
+_STORES = ("STORE_FAST", "STORE_DEREF")
 _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
 def goes_into_for(frame: Any, or_list: bool) -> bool:
-    """Whether what the current call returns goes into a `for`: at once, or as an argument of enumerate, zip, reversed.
-    or_list: or into `list()` or torch.tensor().
+    """Whether what the current call returns goes into a `for`: at once, or as an argument of enumerate, zip, map.
+    or_list: or into `list()`, torch.tensor(), or a variable.
 
     What stands above it on the stack is counted; `below` is how much of the stack from before is still there.
     """
@@ -49,13 +57,15 @@ def goes_into_for(frame: Any, or_list: bool) -> bool:
             above += leaves - takes
         elif name == "GET_ITER":
             return above == 0
+        elif name in ("LIST_EXTEND", *_STORES):
+            return above == 0 and or_list
         elif name in ("CALL", "CALL_KW") and above >= arg + 2 + (name == "CALL_KW"):
             above -= arg + 1 + (name == "CALL_KW")
         elif name in ("CALL", "CALL_KW") and above - (name == "CALL_KW") < arg:
             above -= name == "CALL_KW"  # the names of its arguments
             below -= arg - above - 1  # the arguments before it
             callee = frame.stack[below - 2 : below]
-            if below >= 2 and any(value is fn for value in callee for fn in _INTO):
+            if below >= 2 and any(_consumes(value) for value in callee):
                 return or_list
             if below < 2 or not any(value is fn for value in callee for fn in _THROUGH):
                 return False
@@ -65,9 +75,11 @@ def goes_into_for(frame: Any, or_list: bool) -> bool:
     return False
 
 
-def is_open_size(value: Any) -> bool:
-    """Whether a number is a symbol: of the input's sizes, or one that only run time knows."""
-    return type(value) is torch.SymInt and value.node.maybe_as_int() is None
+def _consumes(callee: Any) -> bool:
+    """Whether a callable takes the items of its argument one by one."""
+    if type(callee) is BuiltinMethodType and callee.__name__ == "extend":
+        return type(callee.__self__) in (list, GrownList)
+    return id(callee) in CONSUMERS or any(callee is fn for fn in _INTO)
 
 
 def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Rounds | None:
@@ -79,6 +91,19 @@ def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Rounds | None:
     if not is_tensor(value) or type(dim) is not int or not -value.dim() <= dim < value.dim():
         return None
     return RowRounds(tracer, value, dim % value.dim()) if is_open_size(value.shape[dim]) else None
+
+
+def _all_rounds(tracer: Forking, values: Sequence[Any]) -> list[Rounds] | None:
+    """What a loop over several values goes over; of generator expressions as well, which `_at_head` brings to their
+    end."""
+    found = []
+    for value in values:
+        is_generator = type(value) is GeneratorType
+        rounds = rounds_of_expression(tracer, value) if is_generator else rows_of(tracer, value)
+        if rounds is None:
+            return None
+        found.append(rounds)
+    return found
 
 
 # -- rules: (tracer, fn, args, kwargs) → Rounds, or what `otherwise` says ----------------------------------------------
@@ -117,7 +142,12 @@ def _pieces(tracer: Forking, tensor: Any, size: Any, dim: Any) -> Rounds | None:
     if not -tensor.dim() <= dim < tensor.dim() or not _is_positive(tracer, size):
         return None
     made = PieceRounds(tracer, tensor, size, dim % tensor.dim())
-    return made if is_open_size(made.count) and _is_positive(tracer, made.length) else None
+    if not is_open_size(made.count):
+        return None
+    if _is_positive(tracer, made.length):
+        return made
+    has_row: Any = made.length >= 1  # of no row there is one piece
+    return made if has_row.node.has_hint() and has_row else None
 
 
 def _split(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -142,13 +172,26 @@ def _enumerate(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     start = kwargs.get("start", args[1] if len(args) == 2 else 0)
     if not 1 <= len(args) <= 2 or not kwargs.keys() <= {"start"} or type(start) not in (int, torch.SymInt):
         return None
-    of = rows_of(tracer, args[0])
-    return EnumeratedRounds(of, start) if of is not None else None
+    of = _all_rounds(tracer, args[:1])
+    return EnumeratedRounds(of[0], start) if of is not None else None
 
 
 def _zip(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    parts = [rows_of(tracer, arg) for arg in args] if args and not kwargs else [None]
-    return None if None in parts else ZippedRounds([part for part in parts if part is not None])
+    parts = _all_rounds(tracer, args) if args and not kwargs else None
+    if parts is None:
+        return None
+    made = ZippedRounds(parts)
+    return made if made.is_even or not made.computes else None
+
+
+def _map(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    of = _zip(tracer, args[1:], kwargs)
+    return None if of is None else MappedRounds(tracer, args[0], of)
+
+
+def _filter(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    of = _all_rounds(tracer, args[1:]) if len(args) == 2 and not kwargs else None
+    return None if of is None else filtered(tracer, args[0], of[0])
 
 
 def _reversed(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -163,17 +206,40 @@ def _unbind(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool) -> Rule:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        frame = tracer.vm.frame
+        frame: Any = tracer.vm.frame
         calls = frame is not None and _NAMES[frame.info.ops[frame.pc - 1][0]] in ("CALL", "CALL_KW")
-        made = make(tracer, args, kwargs) if calls and goes_into_for(frame, makes_lists) else None
+        may_be = calls and goes_into_for(frame, makes_lists)
+        if may_be and _NAMES[frame.info.ops[frame.pc][0]] in _STORES:
+            made = None if fn is builtins.range else make(tracer, args, kwargs)
+            made = made if not isinstance(made, Rounds) else kept(tracer, fn, made)
+        else:
+            made = make(tracer, args, kwargs) if may_be else None
         if made is not None:
+            for arg in args:
+                if type(arg) is GeneratorType:
+                    arg.close()
             return made
+        if any(isinstance(arg, Rounds) for arg in args):
+            return tracer.vm.call(fn, tuple([unrolled(tracer, arg) for arg in args]), kwargs)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule
 
 
-_RULES: tuple[tuple[Any, Any], ...] = (
+def kept(tracer: Forking, fn: Any, rounds: Rounds) -> Any:
+    """What the program may keep in a variable: a tuple of tensors, or an iterator."""
+    return as_generator(tracer, rounds) if fn in _THROUGH else made_list(GrownTuple, tracer, rounds)
+
+
+def unrolled(tracer: Forking, value: Any) -> Any:
+    """The items of rounds in terms of the example's length, which is fixed by that."""
+    if not isinstance(value, Rounds):
+        return value
+    with builtin_calls.needs_number(tracer, "range"):
+        return value.rest(concrete(torch.sym_max(value.count, 0)), 0)
+
+
+_RULES_OF_LOOPS: tuple[tuple[Any, Any], ...] = (
     (builtins.range, _range),
     (builtins.enumerate, _enumerate),
     (builtins.zip, _zip),
@@ -187,7 +253,10 @@ _RULES: tuple[tuple[Any, Any], ...] = (
 )
 
 
+_RULES = (*_RULES_OF_LOOPS, (builtins.map, _map), (builtins.filter, _filter))
+
+
 def attach(rules: dict[int, Rule], makes_lists: bool) -> None:
     """Put the rules into a tracer's table, before those that are there. makes_lists: `list(range(n))` is captured."""
-    for fn, make in _RULES:
+    for fn, make in _RULES if makes_lists else _RULES_OF_LOOPS:
         rules[id(fn)] = _at_head(make, rules.get(id(fn)), makes_lists)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Container, Generator
 from typing import Any
 
 from dynamo_lite.interpreter.code.decode import ASYNC_GENERATOR, COROUTINE, GENERATOR, ITERABLE_COROUTINE
@@ -166,6 +166,28 @@ def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
         own.outer = None
         if vm.frame is None and vm.native_frame is None:
             vm.trampolines.release()  # resumed after the run that made it: no `vm.enter` is there to do it
+    throw(error)
+
+
+def run_to(frame: Frame, stops: Container[int]) -> None:
+    """Run a generator's `frame`, which has not begun, up to one of the instructions `stops`: what resumes it goes on
+    from there. (frame.state tells whether it has returned instead.)"""
+    vm: VM = frame.vm
+    own = frame.handled
+    assert own is not None
+    own.outer, vm.handled, frame.back, vm.frame = vm.handled, own, vm.frame, frame
+    try:
+        vm.run_until(frame, stops)
+    except BaseException as exc:
+        frame.state = RETURNED
+        error = stop_error(frame.info.kind, exc)
+        if error is None:
+            raise
+    else:
+        return
+    finally:
+        vm.handled, vm.frame = own.outer, frame.back
+        own.outer = frame.back = None
     throw(error)
 
 

@@ -11,6 +11,7 @@ from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import MISSING, NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
 from dynamo_lite.interpreter.interfaces import VM
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.value_types import HOLD_NO_FUNCTIONS
 
 from .. import datamodel
@@ -127,7 +128,8 @@ def MAP_ADD(frame: Frame, stack: Stack, depth: int) -> None:
 
 @handler
 def LIST_TO_TUPLE(frame: Frame, stack: Stack, _: int) -> None:
-    stack[-1] = tuple(stack[-1])
+    items = stack[-1]
+    stack[-1] = tuple(items) if type(items) is list else frame.vm.call(tuple, (items,))
 
 
 # ---------------------------------------------------------------------- iterables into containers
@@ -159,6 +161,11 @@ def collect(vm: VM, iterable: Any, asks_length: bool = True) -> list[Any]:
 @handler
 def LIST_EXTEND(frame: Frame, stack: Stack, depth: int) -> None:
     iterable = stack.pop()
+    if frame.vm.on_extend is not None:
+        made = frame.vm.on_extend(stack[-depth], iterable)
+        if made is not NOT_HANDLED:
+            stack[-depth] = made
+            return
     if not is_iterable(iterable):
         raise TypeError(f"Value after * must be an iterable, not {type_name(type(iterable))}")
     stack[-depth].extend(collect(frame.vm, iterable))

@@ -124,13 +124,14 @@ def GET_ITER(frame: Frame, stack: Stack, _: int) -> None:
 def FOR_ITER(frame: Frame, stack: Stack, target: int) -> Any:
     """iterator -> iterator, item; an exhausted iterator is popped and the loop left."""
     iterator = stack[-1]
-    if type(iterator) in _NATIVE_ITERATORS:
+    kind = type(iterator)
+    if frame.vm.on_for is not None and (kind is GeneratorType or kind not in _NATIVE_ITERATORS):
+        done = frame.vm.on_for(frame, iterator, target)
+        if done is not NOT_HANDLED:
+            return done
+    if kind in _NATIVE_ITERATORS:
         item = next(iterator, MISSING)
     else:
-        if frame.vm.on_for is not None:
-            done = frame.vm.on_for(frame, iterator, target)
-            if done is not NOT_HANDLED:
-                return done
         try:
             item = datamodel.next_(frame.vm, iterator)
         except StopIteration:

@@ -50,8 +50,11 @@ def specialized_in(tracer: TracerView, env: TorchShapeEnv) -> Callable[[Any, Any
     return specialized
 
 
-_HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind", "split", "chunk", "list", "tuple"})
-"""What makes the iterator of a loop over a size."""
+_HEADS = frozenset({
+    "range", "enumerate", "zip", "reversed", "map", "filter", "unbind", "split", "chunk",
+    "list", "tuple", "sum", "any", "all", "max", "min", "prod", "reduce", "extend",
+})  # fmt: skip
+"""What makes the iterator of a loop over a size, or is such a loop."""
 
 
 def _unrolls(tracer: TracerView) -> bool:
