@@ -6,7 +6,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test suite light test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
+.PHONY: help demo test test-core suite light test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -47,6 +47,18 @@ HAS_NODE := $(shell command -v node >/dev/null && command -v npm >/dev/null && e
 # operators, strict=False, 33 models, saved programs.
 COMPATIBILITY := tests/torch_versions tests/capture tests/dynamic tests/hops tests/nonstrict tests/operators \
   tests/models/test_models.py $(wildcard tests/symbolic_shapes/test_torch_*.py)
+
+# What one runs while working: the interpreter's data model and decoder, reads, writes, guards, the recorder, dynamic sizes, one model,
+# and one program for each class of error (the cases of ExportDB with these names).
+CORE_ERRORS := data_dependent_branch python_state opaque_call unsupported_operator unrecordable_value unsupported_value \
+  constraint_violation input_mismatch input_structure_mismatch invalid_arguments lost_gradient program_conversion program_mode
+CORE_TESTS := tests/test_layers.py tests/test_house.py tests/test_private_api.py tests/test_names_in_prose.py \
+  tests/interpreter/test_core.py tests/interpreter/test_datamodel.py tests/interpreter/test_decode.py \
+  tests/symbolic_shapes/test_decide.py tests/symbolic_shapes/test_checker.py tests/control_flow/test_default.py tests/export/test_engine.py \
+  tests/export/test_notes.py tests/assumptions/test_call.py tests/effects/test_heap.py tests/effects/test_records.py \
+  tests/capture/test_recorder.py tests/guards/test_guard_set.py tests/dynamic/test_dynamic_export.py \
+  'tests/models/test_models.py::test_core_model[bert]' \
+  $(foreach case,$(CORE_ERRORS),'tests/exportdb/test_cases.py::test_a_case_does_what_it_says[$(case)]')
 
 # As on a user's machine: a test that writes a file anew and imports it again must not get the byte code of the first.
 unexport PYTHONDONTWRITEBYTECODE
@@ -100,6 +112,9 @@ test: ## every test; those without torch on the other Pythons at hand too
 suite: $(STAMP) ## every test on this Python
 	@echo "All tests on Python $(VERSION)"
 	@$(RUN) $(PYTEST)
+
+test-core: $(STAMP) ## the tests to run while working: about a minute on two cores
+	@$(RUN) $(PYTEST) $(CORE_TESTS)
 
 # One process a Python: the two cores are kept busy by running two of them.
 light: $(LIGHT_VERSIONS:%=test-light-%) $(if $(HAS_NODE),test-light-3.14) ## the tests that need no torch, on the other Pythons at hand

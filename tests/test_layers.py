@@ -4,39 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+from source_files import circles, imports, modules  # noqa: E402
+
 PACKAGES = ("dynamo_lite", "symbolic_shapes", "guards")
 EVERYTHING = "everything"
 
 
-def _modules() -> dict[str, Path]:
-    """Dotted name → file; a package stands for its `__init__`."""
-    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
-    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
-    return {name if name.startswith(PACKAGES[0]) else f"{PACKAGES[0]}.{name}": path for path, name in names.items()}
-
-
-MODULES = _modules()
-
-
-def _imports(module: str) -> Iterator[tuple[str, int]]:
-    """The modules of ours that a file imports, in functions and under TYPE_CHECKING too, with the lines."""
-    path = MODULES[module]
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            parts = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*parts, *([node.module] if node.module else [])])
-            names = [f"{base}.{a.name}" if f"{base}.{a.name}" in MODULES else base for a in node.names]
-        yield from ((name, node.lineno) for name in names if name in MODULES and name != module)  # type: ignore[attr-defined]
+MODULES = modules()
 
 
 def _layers() -> dict[str, list[str]]:
@@ -96,43 +77,15 @@ def test_no_import_against_the_layers() -> None:
         layer = _layer_of(module)
         if layer is None:
             continue
-        for target, line in _imports(module):
+        for target, line in imports(module):
             if target != "dynamo_lite" and not _may_import(layer, target):
                 wrong.append(f"{module}:{line} imports {target}, which is not below {layer}")
     assert wrong == []
 
 
-def _circles() -> list[list[str]]:
-    """The circles of files (Tarjan's strongly connected components); what a package's `__init__` exports is no edge."""
-    graph = {m: {t for t, _ in _imports(m) if MODULES[t].name != "__init__.py"} for m in MODULES}
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in sorted(graph[node]):
-            if other not in index:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], index[other])
-        if low[node] == index[node]:
-            part = stack[stack.index(node) :]
-            del stack[stack.index(node) :]
-            if len(part) > 1:
-                found.append(sorted(part))
-
-    for module in graph:
-        if module not in index:
-            visit(module)
-    return found
-
-
 def test_no_circle_of_files() -> None:
-    assert _circles() == []
+    """What a package's `__init__` exports is no edge."""
+    assert circles({m: {t for t, _ in imports(m) if MODULES[t].name != "__init__.py"} for m in MODULES}) == []
 
 
 LONG_FILE, LONG_FUNCTION = 700, 70
