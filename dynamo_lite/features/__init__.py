@@ -5,7 +5,7 @@ The list has the order in which the features' steps and passes run; what a featu
 what a pass sees of a run (`run/finished_run.py`), and the features that they name in `needs`.
 """
 
-from dynamo_lite.features import autocast, distributed, files, pickles, torchscript
+from dynamo_lite.features import autocast, distributed, files, forward_ad, pickles, torchscript
 from dynamo_lite.features.caches.feature import FEATURE as CACHES
 from dynamo_lite.features.modules.feature import FEATURE as MODULES
 from dynamo_lite.features.output.feature import FEATURE as OUTPUT
@@ -18,6 +18,7 @@ FEATURES = (
     OUTPUT,
     CACHES,
     files.FEATURE,
+    forward_ad.FEATURE,
     autocast.FEATURE,
     distributed.FEATURE,
     pickles.FEATURE,

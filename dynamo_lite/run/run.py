@@ -41,7 +41,6 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
     state_kept,
     state_reads,
 )
-from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.later_calls.held_tables import HeldTables
@@ -155,7 +154,7 @@ class Run:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.own(TextsAtWork))
             numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
-            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed, dual_numbers.ended(tracer):
+            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed, tracer.features.ended(tracer):
                 call.hashed, call.state = hashed, TorchState()
                 given, kept = call.leaves, []
                 if self.inputs.is_foreign:

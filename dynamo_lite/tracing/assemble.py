@@ -12,7 +12,7 @@ from typing import Any
 from dynamo_lite.errors import InternalError
 from dynamo_lite.tracing.feature import AfterCall, Feature, NamedRules, Pass, Planner
 from dynamo_lite.tracing.feature_state import FeatureState
-from dynamo_lite.tracing.interfaces import Reader, Step
+from dynamo_lite.tracing.interfaces import Reader, Step, TracerView
 
 
 class Assembly:
@@ -25,12 +25,25 @@ class Assembly:
         self.function_steps: tuple[Planner, ...] = tuple(p for f in self.features for p in f.function_steps)
         self.c_steps: tuple[Planner, ...] = tuple(p for f in self.features for p in f.c_steps)
         self.before_end: tuple[Pass, ...] = tuple(check for f in self.features for check in f.before_end)
+        self.ends = tuple(f.end for f in self.features if f.end is not None)
         self.guards = tuple(f.guards for f in self.features if f.guards is not None)
         self.from_the_start: tuple[type[FeatureState], ...] = tuple(
             kind for f in self.features for kind in f.state if kind.from_the_start
         )
         self.after: dict[int, AfterCall] = _joined((f.name, f.after()) for f in self.features if f.after is not None)
         self.reads: dict[type, Reader] = _joined((f.name, f.reads) for f in self.features if f.reads is not None)
+
+    @contextmanager
+    def ended(self, tracer: TracerView) -> Iterator[None]:
+        """Calls `end` of each feature when the program has returned or raised."""
+        try:
+            yield
+        except BaseException:
+            for end in self.ends:
+                end(tracer, False)
+            raise
+        for end in self.ends:
+            end(tracer, True)
 
     def rules(self) -> dict[int, Step]:
         """id(callable) → rule, for what is loaded now."""

@@ -51,6 +51,7 @@ class Feature:
         c_steps: planners for other callables without a rule.
         after: id(callable) → what becomes of the result of a call that has run natively.
         reads: type → who answers reads of the attributes of its instances.
+        end: called when the program has returned, or raised (False), while operators are still recorded.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
         refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).
@@ -65,6 +66,7 @@ class Feature:
     c_steps: tuple[Planner, ...] = ()
     after: Callable[[], Mapping[int, AfterCall]] | None = None
     reads: Mapping[type, Reader] | None = None
+    end: Callable[[TracerView, bool], None] | None = None
     before_end: tuple[Pass, ...] = ()
     guards: Callable[[Any, TracerView], None] | None = None
     refusals: tuple[str, ...] = ()

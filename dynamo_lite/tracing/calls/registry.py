@@ -30,7 +30,6 @@ from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.feature import NamedRules
 from dynamo_lite.tracing.heap import lifetimes, raised_errors
-from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
@@ -287,7 +286,6 @@ def _of_names() -> dict[int, Step]:
 def table() -> dict[int, Step]:
     """id(callable) → rule, for everything that is loaded now."""
     rows = _of_names()
-    rows |= dual_numbers.table()
     rows |= _functions()
     for part in (
         methods,

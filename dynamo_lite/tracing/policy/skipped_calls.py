@@ -279,7 +279,7 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
     "torch._utils:is_compiling",
 )
 
-# Tangents are computed below the operators: dual_numbers.py has the rules, and strict=False refuses them.
+# Tangents are computed below the operators: features/forward_ad.py has the rules, and strict=False refuses them.
 DUAL_NUMBERS: tuple[str, ...] = (
     "torch.autograd.forward_ad:enter_dual_level",
     "torch.autograd.forward_ad:make_dual",

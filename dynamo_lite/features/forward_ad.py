@@ -7,8 +7,6 @@ So a level of the program's is entered as torch.func.jvp enters its own: within 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from torch.autograd import forward_ad
@@ -20,6 +18,7 @@ from dynamo_lite.torch_internals._torch_functorch import (
     _unwrap_for_grad,
     maybe_current_level,
 )
+from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 
@@ -87,27 +86,33 @@ def _leave(tracer: TracerView, own: DualLevel) -> None:
     _jvp_decrement_nesting()
 
 
-@contextmanager
-def ended(tracer: TracerView) -> Iterator[None]:
-    """A level that a run has not left is left at its end; refused, unless the run was refused or the program raised."""
+def end(tracer: TracerView, has_returned: bool) -> None:
+    """Leaves the level that a run has not left; refuses the program if it has returned."""
     own = tracer.own(DualLevel)
-    try:
-        yield
-        if own.level is not None:
-            tracer.refuse("process-state", function="torch.autograd.forward_ad.enter_dual_level")
-    finally:
-        if own.level is not None:
-            _leave(tracer, own)
-            forward_ad.exit_dual_level()
+    if own.level is None:
+        return
+    _leave(tracer, own)
+    forward_ad.exit_dual_level()
+    if has_returned:
+        tracer.refuse("process-state", function="torch.autograd.forward_ad.enter_dual_level")
 
 
-def table() -> dict[int, Step]:
-    rules = {
-        forward_ad.enter_dual_level: _enter,
-        forward_ad.dual_level.__enter__: _enter,
-        forward_ad.exit_dual_level: _exit,
-        forward_ad.dual_level.__exit__: _exit,
-        forward_ad.make_dual: _make,
-        forward_ad.unpack_dual: _unpack,
-    }
-    return {id(function): rule for function, rule in rules.items()}
+_RULES: dict[int, Step] = {
+    id(function): rule
+    for function, rule in (
+        (forward_ad.enter_dual_level, _enter),
+        (forward_ad.dual_level.__enter__, _enter),
+        (forward_ad.exit_dual_level, _exit),
+        (forward_ad.dual_level.__exit__, _exit),
+        (forward_ad.make_dual, _make),
+        (forward_ad.unpack_dual, _unpack),
+    )
+}
+
+FEATURE = Feature(
+    name="forward_ad",
+    state=(DualLevel,),
+    rules=lambda: _RULES,
+    end=end,
+    refusals=("higher-order-operator", "process-state"),
+)
