@@ -10,8 +10,10 @@
 prover; on top of it: size_guards and dims. No torch here.
 """
 
-if __name__ == "symbolic_shapes":  # a second copy of each class would be another class
-    raise ImportError("this folder is the package dynamo_lite.symbolic_shapes")
+if __name__ == "symbolic_shapes":  # by the name of the folder, in a checkout
+    from dynamo_lite.folders import serve
+
+    serve(__name__)
 
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, ShapeError, UnknownValue

@@ -1,5 +1,5 @@
 """A checkout that is not installed, and one installed with --editable: guards/ and symbolic_shapes/ are the packages
-dynamo_lite.guards and dynamo_lite.symbolic_shapes, and are loaded once, under these names."""
+dynamo_lite.guards and dynamo_lite.symbolic_shapes, and are loaded once, whichever name they are imported by."""
 
 from __future__ import annotations
 
@@ -27,12 +27,25 @@ print(json.dumps([row for row in files if "dynamo_lite" in row[0] or "/guards/" 
 """
 
 
-@pytest.mark.parametrize("name", ["guards", "guards.source", "symbolic_shapes", "symbolic_shapes.expressions.expr"])
-def test_no_module_is_loaded_by_the_name_of_its_folder(name: str) -> None:
-    with pytest.raises(ImportError, match=rf"dynamo_lite\.{name.partition('.')[0]}"):
-        importlib.import_module(name)
-    assert name not in sys.modules
-    assert importlib.import_module(f"dynamo_lite.{name}").__name__ == f"dynamo_lite.{name}"
+@pytest.mark.parametrize(
+    "name", ["guards", "guards.source", "symbolic_shapes", "symbolic_shapes.expressions.expr", "symbolic_shapes.dims"]
+)
+def test_the_name_of_a_folder_gives_the_module_of_the_package(name: str) -> None:
+    module = importlib.import_module(f"dynamo_lite.{name}")
+    assert importlib.import_module(name) is module
+    assert module.__name__ == f"dynamo_lite.{name}"
+    assert module.__spec__ is not None and module.__spec__.name == module.__name__
+
+
+@pytest.mark.parametrize("first", ["guards", "symbolic_shapes"])
+def test_a_folder_that_is_imported_before_the_package(first: str) -> None:
+    script = f"import {first}; import dynamo_lite.{first} as own; assert {first} is own"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+
+
+def test_a_module_that_is_not_there_is_named() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"guards\.nothing_of_this_name"):
+        importlib.import_module("guards.nothing_of_this_name")
 
 
 def _once(run: subprocess.CompletedProcess[str], root: Path) -> None:
