@@ -17,6 +17,7 @@ import torch  # noqa: F401  the walks export
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import house  # noqa: E402
+import words  # noqa: E402
 
 PAGE = ROOT / "docs/design.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -137,6 +138,12 @@ def test_each_feature_has_its_line() -> None:
     for name, row in by_layer.items():
         module = house.PREFIX + row[2].strip("`").removesuffix(".py").replace("/", ".")
         assert HOUSE.owner(module) == house.Owner("feature", name)
+
+
+@pytest.mark.parametrize("path", [PAGE, *sorted((ROOT / "docs/features").glob("*.md"))], ids=lambda path: path.name)
+def test_no_retired_words(path: Path) -> None:
+    prose = re.sub(r"```.*?```|`[^`]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert [word.name for word in words.words() if word.is_in(words.TEXTS, prose)] == []
 
 
 def test_ten_questions_have_answers() -> None:
