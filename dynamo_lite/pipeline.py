@@ -1,4 +1,4 @@
-"""From a call to an exported program: `capture` reads from top to bottom as the picture in docs/architecture.md."""
+"""From a call to an exported program: `capture` reads from top to bottom as the walk of a ReLU in docs/design.md."""
 
 from __future__ import annotations
 

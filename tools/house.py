@@ -2,6 +2,7 @@
 
     python tools/house.py arrows [--list]     # imports from wiring and core to features, and among features
     python tools/house.py path relu           # what one export enters; also: dynamic, branch
+    python tools/house.py path relu --order   # each function of it, in the order of docs/design.md
     python tools/house.py size                # lines and files
     python tools/house.py check               # all figures beside their ceilings
     python tools/house.py hold                # write lower figures as the new ceilings
@@ -158,18 +159,21 @@ def exported(program: str) -> tuple[Any, dict[str, Any]]:
     return Branch(), {"args": (torch.ones(3),)}
 
 
-def entered(program: str) -> set[CodeType]:
-    """The functions of the packages that one export calls. A ReLU is exported twice before, so that tables are made."""
+def entered(program: str) -> list[CodeType]:
+    """The functions of the packages that one export calls, in the order of their first calls.
+
+    A ReLU is exported twice before, so that tables are made.
+    """
     sys.path.insert(0, str(ROOT))
     from dynamo_lite import export
 
-    found: set[CodeType] = set()
+    found: dict[CodeType, None] = {}
     folders = tuple(os.path.join(ROOT, package) + os.sep for package in ("dynamo_lite", "symbolic_shapes", "guards"))
 
     def on_event(frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
         if event == "call" and code.co_name[0] != "<" and code.co_filename.startswith(folders):
-            found.add(code)
+            found[code] = None
 
     for _ in range(2):
         module, options = exported("relu")
@@ -180,7 +184,17 @@ def entered(program: str) -> set[CodeType]:
         export(module, **options)
     finally:
         sys.setprofile(None)
-    return found
+    return [*found]
+
+
+def calls(program: str) -> list[tuple[str, str]]:
+    """(file, function) for what `entered` lists; the name of a function is the qualified one."""
+    return [(os.path.relpath(os.path.realpath(c.co_filename), ROOT), c.co_qualname) for c in entered(program)]
+
+
+def calls_alone(program: str) -> list[tuple[str, str]]:
+    """`calls` in a process of its own: exports before change which functions the next one calls."""
+    return [(file, name) for file, name in _alone(f"house.calls({program!r})")]
 
 
 def walked(program: str, table: House) -> tuple[Figures, list[str]]:
@@ -200,11 +214,14 @@ def walked(program: str, table: House) -> tuple[Figures, list[str]]:
 
 
 def walked_alone(program: str) -> Figures:
-    """The figures of a path in a process of its own: exports before change which functions the next one calls."""
-    code = f"import json, house; print(json.dumps(house.walked({program!r}, house.house())[0]))"
-    command = [sys.executable, "-c", code]
+    """The figures of a path in a process of its own, as `calls_alone`."""
+    return dict(_alone(f"house.walked({program!r}, house.house())[0]"))
+
+
+def _alone(expression: str) -> Any:
+    command = [sys.executable, "-c", f"import json, house; print(json.dumps({expression}))"]
     run = subprocess.run(command, cwd=ROOT / "tools", stdout=subprocess.PIPE, text=True, check=True)
-    return dict(json.loads(run.stdout.splitlines()[-1]))
+    return json.loads(run.stdout.splitlines()[-1])
 
 
 def _lines(code: CodeType) -> int:
@@ -252,6 +269,7 @@ def show(title: str, figures: Mapping[str, int], ceilings: Mapping[str, int]) ->
 
 
 Listed = Annotated[bool, typer.Option("--list", help="name the places")]
+InOrder = Annotated[bool, typer.Option("--order", help="name each function that is entered, by its first call")]
 
 
 @app.command("arrows")
@@ -265,8 +283,12 @@ def show_arrows(places: Listed = False) -> None:
 
 
 @app.command("path")
-def show_path(program: str, places: Listed = False) -> None:
-    """What one export enters: relu, dynamic or branch."""
+def show_path(program: str, places: Listed = False, order: InOrder = False) -> None:
+    """What one export enters: relu, dynamic or branch. --list: the files of features that it does not use."""
+    if order:
+        for file, name in calls(program):
+            console.print(f"{file} {name}", highlight=False)
+        return
     table = house()
     figures, strange = walked(program, table)
     show(f"path of {PROGRAMS[program][0]}", figures, table.ceilings.get(f"path {program}", {}))

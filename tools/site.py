@@ -15,7 +15,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "benchmarks/results/*.md", "tests/README.md")
+PAGES = (
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/features/*.md"),
+    *("benchmarks/results/*.md", "tests/README.md"),
+)
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 
 

@@ -220,11 +220,12 @@ def test_a_size_answers_only_what_follows_from_the_facts() -> None:
 
     env = TorchShapeEnv()
     node = env.core.backed(5, lo=0)
-    size = Size(env, node)
+    size, other = Size(env, node), Size(env, env.core.backed(5, lo=0))
     from dynamo_lite.capture.operator_rules.sizes import Undecided
 
     assert size == Size(env, node) and size != -1 and size >= 0 and size + 1 > 0 and 2 * size - size == size
-    for question in (lambda: size == 0, lambda: size == 5, lambda: size > 3, lambda: size // size, lambda: bool(size)):
+    questions = (lambda: size == 0, lambda: size == 5, lambda: size > 3, lambda: size // size, lambda: bool(size))
+    for question in (*questions, lambda: size == other, lambda: size > other):
         with pytest.raises(Undecided):
             question()
 

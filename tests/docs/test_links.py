@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *sorted((ROOT / "docs").glob("**/*.md")),
-    *(ROOT / n for n in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / n for n in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/README.md")),
 ]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -49,7 +49,7 @@ def test_every_page_can_be_found() -> None:
             continue
         seen.add(page)
         todo += [(page.parent / target.partition("#")[0]).resolve() for target in links(page)]
-    assert [str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("*.md")) if p not in seen] == []
+    assert [str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").glob("**/*.md")) if p not in seen] == []
 
 
 def test_links_of_the_readme_are_tracked() -> None:

@@ -31,7 +31,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_navigation_has_every_page(source: Path) -> None:
     named = re.findall(r": ([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert [name for name in named if not (source / name).is_file()] == []
-    assert sorted(path.name for path in (source / "docs").glob("*.md") if f"docs/{path.name}" not in named) == []
+    pages = [path.relative_to(source).as_posix() for path in (source / "docs").glob("**/*.md")]
+    assert sorted(set(pages).difference(named)) == []
 
 
 def test_links_hold_in_the_layout_of_the_site(source: Path) -> None:
