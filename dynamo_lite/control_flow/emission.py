@@ -35,7 +35,7 @@ _VIEW = "a tensor changed in place, of which it also uses a view"
 
 
 def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> list[torch.Tensor]:
-    """The tensors from around that sub-graphs change in place, by their stand-ins."""
+    """Return the outer tensors, as their fake tensors, that sub-graphs change in place."""
     found: dict[int, torch.Tensor] = {}
     for level in levels:
         keys: dict[int, int] = {}
@@ -50,7 +50,7 @@ def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> 
 
 
 def functionalise(tracer: Forking, level: Level, arguments: Sequence[tuple[Any, Any]] = ()) -> None:
-    """What the level changes in place is a clone of the operand, or of the argument of its own."""
+    """Replace each operand, or argument of the level's own, that the level changes in place by a clone of it."""
     if not level.changed:
         return
     recorder, graph = tracer.recorder, level.graph
@@ -89,7 +89,7 @@ def output(
 
 
 def encode(tracer: Forking, kind: str, value: Any) -> Any:
-    """What of a value an operator is given, here."""
+    """Return the form of a value in which it is passed to an operator."""
     if kind in ("bool", "predicate"):
         return tracer.predicates.tensor(value) if kind == "predicate" or not is_tensor(value) else value
     if kind == "flat":
@@ -189,7 +189,7 @@ def _unlike_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[boo
 
 
 def _differing(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[int]:
-    """The dimensions of unlike size, if one behind the first is known at run time only; else none."""
+    """Return the dimensions of different size, if one after the first is known at run time only; else none."""
     sizes = [*zip(a.shape, b.shape)]
     dims = [dim for dim, (one, other) in enumerate(sizes) if not layouts_of_sides.are_equal(tracer, one, other)]
     unknown = [dim for dim in dims if dim and any(is_unknown(size) for size in sizes[dim])]
@@ -255,7 +255,7 @@ def assert_facts(tracer: Forking, side: Side) -> None:
 
 
 def _chosen(choice: Callable[[Any, Any], Any], kind: str, a: Any, b: Any) -> list[Any] | None:
-    """The sizes of a result of a branch on sizes; None for what is no tensor."""
+    """Return the sizes of a result of a branch on sizes; None if it is not a tensor."""
     if kind not in ("tensor", "flat"):
         return None
     sizes = [choice(one, other) for one, other in zip(a.shape, b.shape)]
@@ -352,9 +352,9 @@ def record_loop(
     examples: Sequence[Any],
     known: Sequence[torch.Tensor] | None = None,
 ) -> list[Any]:
-    """Record a loop. args: what it is given, modules, lists of values, and last the operands; it runs on `examples` in
-    place of the lists: what comes out must not depend on the first round's values. known: stand-ins for what comes
-    out, where they are known."""
+    """Record a loop. args: its arguments: modules, lists of values, and last the operands; it runs on `examples` in
+    place of the lists, since the results must not depend on the values of the first iteration. known: fake tensors for
+    the results, if they are known."""
     *_, operands = args
     fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
     return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes), known))

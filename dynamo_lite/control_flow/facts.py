@@ -1,4 +1,4 @@
-"""Facts about sizes on one side of a branch, or in one round of a loop, and which of them hold outside of it."""
+"""Facts about sizes on one side of a branch, or in one iteration of a loop, and which of them hold outside of it."""
 
 from __future__ import annotations
 

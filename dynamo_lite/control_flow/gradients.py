@@ -110,14 +110,14 @@ def _may_vary(tracer: Forking, value: Any) -> bool:
 
 
 Row = tuple[fx.Node, Any, Any]
-"""What a loop carries: its placeholder in the round, its value before the loop, what the round gives."""
+"""A carried value of a loop: its placeholder in the body, its value before the loop, its value after an iteration."""
 
 
 def of_rounds(
     tracer: Forking, level: Level, carried: Sequence[Row], targets: int, added: Sequence[Any]
 ) -> list[Required]:
-    """Of the results of a loop: what it carries, of which the last are what a round changes in place, so many as
-    `targets`, and the nodes that a round has added to lists. What a round gives, the next begins with."""
+    """Return the gradient requirements of a loop's results: the carried values, the last `targets` of which are changed
+    in place, and the nodes that an iteration adds to lists. The results of an iteration are the inputs of the next."""
 
     def behind(may: Callable[[Any], bool]) -> set[fx.Node]:
         given = [*level.captured, *((node, value) for node, value, _ in carried)]
@@ -169,9 +169,9 @@ def note_written(tracer: Forking, target: torch.Tensor, required: Required) -> N
 
 
 def lose(tracer: Forking, required: Sequence[Required], results: Sequence[Any], line: Any, why: str) -> None:
-    """The results of a loop have no gradient, for this reason, or because it is under no_grad (then that of what a loop
-    without a round hands on is lost). Where eager's have one the program may not ask, and where the user can ask for
-    it, the program is not called with gradients (run/gradient_passes.py)."""
+    """Record that the results of a loop lose their gradient, for this reason or because the loop is under no_grad (then
+    the gradient of the values that a loop of no iterations passes on is lost). The program may not query it where eager
+    has one, and where the user can request it, the program is not called with gradients (run/gradient_passes.py)."""
     if not why and (torch.is_grad_enabled() or not tracer.recorder.grad_enabled):
         return
     unlike = tracer.own(UnlikeSides)
@@ -197,8 +197,8 @@ def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Itera
 
 
 def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
-    """Under no_grad a loop's operator gives no gradient: nothing that it carries, or hands on, may require one in
-    another call (a loop without a round gives its operands)."""
+    """Check a loop under no_grad, whose operator gives no gradient: no value that it carries or passes on may require
+    one in another call (a loop of no iterations returns its operands)."""
     if torch.is_grad_enabled() or not tracer.recorder.grad_enabled:
         return
     recorder, carried = tracer.recorder, [value for value in carried if is_differentiable(value)]

@@ -32,8 +32,8 @@ def plan_frame(
     live: int | None = None,
     where: str = "",
 ) -> FramePlan:
-    """The merge of two states of `frame`, which goes on at `at`. live: the variables in use there. where: for a
-    refusal, the lines of the sides."""
+    """Plan the merge of two states of `frame`, which continues at `at`. live: the variables in use there. where: the
+    lines of the sides, for an error message."""
     names = frame.info.names
     live = flow_of(frame.info).live(at) if live is None else live
     variables: list[Plan] = []
@@ -90,7 +90,7 @@ def _plan_stack(merge: Merge, left: FrameState, right: FrameState) -> list[Plan]
 
 
 class HeapPlan(NamedTuple):
-    """What becomes of one changed object: of each entry that differs (`parts` is a dict), or of all it holds."""
+    """The merge of one changed object: of each entry that differs (`parts` is a dict), or of all its contents."""
 
     snapshot: Snapshot
     parts: dict[Any, Plan] | Plan

@@ -43,7 +43,7 @@ _HAND_ON: Final[set[CodeType]] = {
 
 
 class Caller(NamedTuple):
-    """The frame that has called another; how many calls of modules lie between (their stack is in metadata)."""
+    """The frame of the caller, and the number of module calls in between (their stack is in metadata)."""
 
     frame: Any
     modules: int

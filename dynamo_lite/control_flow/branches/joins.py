@@ -19,14 +19,14 @@ IN_CALLER: Final = -2
 
 
 class Joins:
-    """The joins of one branch, from the nearest on, until the sides can be merged.
+    """The joins of one branch, tried from the nearest on until the sides can be merged.
 
-    If no join does, it is the nearest: variables that cannot be merged there are refused when they are read. `problem`
-    is what cannot be merged there beside variables. `unlike`: why what both sides return is no one value, where the
-    sides may be run on in the caller; None again when they were.
+    If none succeeds, the nearest is used: variables that cannot be merged there raise an error when they are read.
+    `problem` is a conflict there other than in variables. `unlike`: why the results that both sides return cannot be
+    merged, if the sides may continue in the caller; None again once they did.
 
-    What is within a side is run again whenever a branch around tries another join. So it is kept where each branch of
-    the program was merged (`tracer.merged_at`, by the point of the program): that join is tried first.
+    The branches within a side are run again whenever an enclosing branch tries another join. The join at which each of
+    them was merged is therefore saved (`tracer.merged_at`, by the point of the program) and tried first.
     """
 
     def __init__(self, branch: Forked) -> None:

@@ -30,8 +30,8 @@ def is_before_program(frame: Any) -> bool:
 
 
 def split_by(conditions: Sequence[Bool]) -> Callable[..., Any]:
-    """What runs the program on both sides of each of these conditions, which are of an earlier run: as
-    `RunRequest.enter`."""
+    """Return a `RunRequest.enter` that runs the program on both sides of each of these conditions, which belong to an
+    earlier run."""
 
     def enter(tracer: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         env = tracer.recorder.env

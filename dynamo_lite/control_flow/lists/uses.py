@@ -1,4 +1,4 @@
-"""What a program does with a list whose length only run time knows."""
+"""Operations of a program on a list whose length is known at run time only."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ def _sum(otherwise: Any) -> Any:
 
 
 def extended(tracer: Forking, target: list[Any], value: Any) -> Any:
-    """What `[*target, *value]` is, the items of `value` being rounds, those of a generator or of such a list; else
-    NOT_HANDLED. (`target` is on the stack alone.)"""
+    """Return `[*target, *value]`, the items of `value` being those of a counted loop (a generator, or such a list);
+    else NOT_HANDLED. (`target` is only on the stack.)"""
     if isinstance(value, Rounds) and not value.computes:
         items: Any = made.made(GrownList, tracer, value)
     elif type(value) in _GROWN:

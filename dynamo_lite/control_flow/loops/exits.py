@@ -1,7 +1,7 @@
-"""Behind a loop that rounds leave by `return`, or past its `else`: the program goes on where the last round left it.
+"""Loops that iterations leave by `return`, or past the `else`: the program continues where the last iteration left it.
 
-Each exit is an instruction (interpreter/flow/loops.py) at which a round stops, and a bool that the loop carries. Behind
-the loop these are branches: on the side of an exit the frame stands there, as the last round left it.
+Each exit is an instruction (interpreter/flow/loops.py) at which an iteration stops, and a bool that the loop carries.
+After the loop these are branches: on the side of an exit the frame is at it, as the last iteration left it.
 """
 
 from __future__ import annotations

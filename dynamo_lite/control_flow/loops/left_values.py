@@ -1,11 +1,11 @@
-"""What a side that leaves a loop gives for what is not used behind it: zeros, or what the side gives that goes round.
+"""Values of a side that leaves a loop for variables that are dead after it: zeros, or those of the continuing side.
 
     for _ in range(20):
         ...
-        if done.all(): break        # this side's logits and cache are not used any more
+        if done.all(): break        # this side's logits and cache are dead
         logits, cache = step(new, cache)
 
-Without that both sides would have to agree on the shape of `logits`.
+Without this, both sides would have to agree on the shape of `logits`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Filling:
         self.made: dict[int, Any] = {}
 
     def of(self, value: Any, own: Any) -> Any:
-        """What stands for `value`, of the side that goes on; `own` if that will do, or if there is nothing."""
+        """Return a substitute for `value`, of the continuing side; `own` if that is suitable, or if there is none."""
         if is_tensor(value) and is_tensor(own) and value.dtype == own.dtype and [*value.shape] == [*own.shape]:
             return own
         if type(value) in SYMBOLIC and type(own) is type(value):

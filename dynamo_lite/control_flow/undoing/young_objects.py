@@ -1,8 +1,8 @@
-"""Which objects were made after a point in time: the collector lists them in the order in which they were made.
+"""Finding the objects created after a point in time: the collector lists objects in the order of their creation.
 
-A collection changes that order. So there is none while sides are run, but for those that `Points` makes itself, after
-it has noted what is younger than each of its points. Without any, all that hundreds of sides have left behind would be
-listed for each further one.
+A collection changes that order. Collections are therefore disabled while sides are run, except for those that `Points`
+makes itself after it has recorded the objects newer than each of its points. Without any, the garbage of hundreds of
+sides would be listed for each further one.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Point:
         return id(obj) not in self._points.ids_from(self) and id(obj) not in map(id, self._listed_behind())
 
     def _listed_behind(self) -> Kept:
-        """What the collector lists behind the marker. (The youngest generation is listed first; the marker is in
-        another one if the program has collected.)"""
+        """Return the objects that the collector lists after the marker. (The youngest generation is listed first; the
+        marker is in another one if the program has collected.)"""
         found: Kept | None = None
         for generation in range(3):
             objects = gc.get_objects(generation)

@@ -37,7 +37,7 @@ def keep_apart(tracer: Forking, changed: Iterable[torch.Tensor], levels: Sequenc
 
 
 def _inputs(tracer: Forking) -> Iterable[tuple[torch.Tensor, int]]:
-    """The stand-ins of the inputs, with their numbers."""
+    """Yield the fake tensors of the inputs, with their numbers."""
     for fake in tracer.recorder.from_outside():
         number = tracer.recorder.input_number(fake)
         if number is not None and _is_strided(fake):

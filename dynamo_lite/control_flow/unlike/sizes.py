@@ -1,4 +1,4 @@
-"""What is known of a size that the sides of a branch give differently: it is between the two."""
+"""The facts about a size that differs between the sides of a branch: it is between the two."""
 
 from __future__ import annotations
 
