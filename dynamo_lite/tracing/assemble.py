@@ -1,4 +1,4 @@
-"""What the engine uses of the features: their records (`feature.py`), joined once for the process.
+"""The records of the features (`feature.py`), joined once for the process into the tables that the engine uses.
 
 `dynamo_lite/features/__init__.py` hands over the list, in the order in which steps and passes run.
 """
@@ -59,7 +59,7 @@ def use(features: Iterable[Feature]) -> Assembly:
 
 
 def assembly() -> Assembly:
-    """What the features in use come to."""
+    """Return the joined tables of the features in use."""
     assert _assembly is not None, "dynamo_lite.features is not imported"
     return _assembly
 

@@ -44,13 +44,13 @@ class Feature:
     Attributes:
         name: the name of its folder or file.
         needs: the features whose files its own may import.
-        state: the classes of what it keeps during a run (feature_state.py).
-        rules: id(callable) → rule, for callables that are there when a run begins; asked once for each run.
+        state: the classes of its state during a run (feature_state.py).
+        rules: id(callable) → rule, for callables that exist when a run begins; called once for each run.
         named: rules of callables by name.
         function_steps: planners for Python functions without a rule.
         c_steps: planners for other callables without a rule.
-        after: id(callable) → what becomes of the result of a call that has run natively.
-        reads: type → who answers reads of the attributes of its instances.
+        after: id(callable) → a function for the result of a call that has run natively.
+        reads: type → a reader that answers reads of the attributes of its instances.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
         refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).

@@ -60,7 +60,7 @@ class Position(Protocol):
 
 
 class RunMemory(Protocol):
-    """What the program has read, written and made (tracing/heap)."""
+    """The program's reads, writes and new objects (tracing/heap)."""
 
     heap: Heap
     journal: Journal
@@ -69,12 +69,12 @@ class RunMemory(Protocol):
     made_dicts: set[int]
 
     def on_hidden_change(self, owner: Any, does: str = "") -> None:
-        """A call may change what no snapshot of `owner`, an object of the run's own, shows (the text of a StringIO).
-        does: what it does, in words, where "changes a StringIO" does not say it."""
+        """Handle a call that may change state of `owner`, a new object, that no snapshot has (the text of a StringIO).
+        does: a description of the effect, if "changes a StringIO" does not fit."""
 
 
 class RuleTables(Protocol):
-    """What calls and reads mean in this run (calls/plans.py, read_plans.py)."""
+    """The tables of calls and reads in this run (calls/plans.py, read_plans.py)."""
 
     rules: dict[int, Any]
     plans: Any

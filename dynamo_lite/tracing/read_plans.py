@@ -33,7 +33,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 def _of_size(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
-    """A stand-in has attributes that no number has (`node`, `__dict__`); torch's own code needs them."""
+    """A symbolic size has attributes that no number has (`node`, `__dict__`); torch's own code needs them."""
     kind = real_type(owner)
     if key == "__class__":
         return kind
@@ -95,7 +95,7 @@ BY_NAME: dict[str, Callable[[TracerView, Any, str, Any], None]] = {
     **dict.fromkeys(instance_dicts.NAMES, _note_dict),
     **dict.fromkeys(shared_buffers.PARTS, _note_part),
 }
-"""What is told of reads of attributes that are made when they are asked for, and belong to the object."""
+"""Attribute name → listener for reads of attributes that are made on first access, and belong to the object."""
 
 
 Look = Callable[[TracerView, Any, Any], None]
@@ -132,20 +132,20 @@ def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
 
 
 OF_ITEMS: dict[type, Look] = {str: _part_of_text}
-"""Type of an object → what is told of reads of its items."""
+"""Type of an object → listener for reads of its items."""
 LOOKS: dict[str, Look] = {"attr": _no_attribute}
-"""Kind of look → what is told of it, whatever the object."""
+"""Kind of look → listener for it, whatever the object."""
 LOOKS_AT: dict[tuple[str, type], Look] = {
     ("items", str): _characters,
     ("key", str): _text_in_text,
     ("items", set): _order,
     ("items", frozenset): _order,
 }
-"""(kind of look, type of the object) → what is told of it."""
+"""(kind of look, type of the object) → listener for it."""
 
 
 class IdentityPlans(dict[type, Look | None]):
-    """Type of the right operand of `is` → what is told of the comparison."""
+    """Type of the right operand of `is` → listener for the comparison."""
 
     def __missing__(self, kind: type) -> Look | None:
         look = self[kind] = _identity if issubclass(kind, torch.Tensor) else None

@@ -26,7 +26,7 @@ def _give_dict(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
 
 
 BY_NAME: dict[str, Writer] = dict.fromkeys(instance_dicts.NAMES, _give_dict)
-"""What listens to writes of one name, before the journal."""
+"""Listeners for writes of one name, before the journal."""
 
 
 class WritePlans(dict[type, Writer | None]):

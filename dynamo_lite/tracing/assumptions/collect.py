@@ -26,10 +26,10 @@ from dynamo_lite.tracing.vocabulary.process_state import SWITCHES, default_devic
 
 
 def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
-    """The guards of a run, which is over: the heap is as it was before.
+    """Return the guards of a run, which is over: the heap is as it was before.
 
-    The program is right whether or not its conditions can be written down. Where they cannot (an error of ours), there
-    is one guard, which never holds and says why.
+    The program is right whether or not its conditions can be written as guards. If they cannot (an error of ours),
+    there is a single guard, which never holds and states why.
     """
     try:
         return _guards_of(mod, run, inputs, program)

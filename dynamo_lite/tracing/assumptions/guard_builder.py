@@ -42,7 +42,7 @@ OTHER: Final = 4
 
 
 class _Natures(dict[type, int]):
-    """What kind of value the instances of a type are."""
+    """Maps a type to the kind of value that its instances are."""
 
     def __missing__(self, kind: type) -> int:
         if kind in ATOMS:
@@ -69,7 +69,7 @@ _HIDE_DATA = (*NUMBERS_AND_TEXT, CTYPES)
 
 
 class GuardBuilder:
-    """`guards` is what was found; `reached` says which object has which source."""
+    """Builds the guards: `guards` has those found so far; `reached` maps objects to their sources."""
 
     def __init__(self, reads: Reads, held_by_program: set[int]) -> None:
         self.reads = self._reads = reads
@@ -185,7 +185,7 @@ class GuardBuilder:
         self.add("tensor", source, facts_of(tensor, keys=not held), site)
 
     def _attributes_of_tensor(self, tensor: torch.Tensor, source: Source) -> None:
-        """What the user has put on a tensor (`weight.no_decay = True`), where the program asked for it."""
+        """Guard attributes that the user has put on a tensor (`weight.no_decay = True`), if the program read them."""
         for (how, name), site in self._looks.get(id(tensor), {}).items():
             if how == "attr":
                 self.attribute_of_tensor(tensor, source, name, site)

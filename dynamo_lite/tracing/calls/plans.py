@@ -40,14 +40,12 @@ from dynamo_lite.value_types import C_FUNCTIONS
 
 
 class Plan(NamedTuple):
-    """What happens before a call, in this order.
+    """The steps of a call, in this order.
 
-    callable: gives the callable that this is the plan of, or None when that is no more
-    before: the steps before a rule is asked
-    rule: answers the call, or lets it go on (a Python function at once: what it does is interpreted)
-    after: the steps after the rule
-    keywords: a step for calls with keyword arguments
-    numbers: the last step, for callables that know nothing of sizes
+    callable: returns the callable of this plan, or None if it no longer exists before: the steps before the rule rule:
+    answers the call, or lets it go on (a Python function at once: it is interpreted) after: the steps after the rule
+    keywords: a step for calls with keyword arguments numbers: the last step, for callables that do not support symbolic
+    sizes
     """
 
     callable: Callable[[], Any]
@@ -59,9 +57,9 @@ class Plan(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What the tables say of a callable that is no Python function: the part of its plan that is the same in each run.
+    """The tables' entries for a callable other than a Python function: the part of its plan that never changes.
 
-    journal: stands for `native` after a rule that has judged the rest
+    journal: replaces `native` after a rule that has judged the rest
     """
 
     reads: Step | None
@@ -80,13 +78,13 @@ _WATCHERS: dict[str, Planner] = {
 _WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": deferred_str.before_write}
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, hashing.plan_own_hash)
-"""What looks at Python functions for which there is no rule."""
+"""Planners for Python functions without a rule."""
 _BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)
-"""What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
+"""Planners for other callables without a rule, before the tables' verdict is carried out."""
 
 _KEPT = C_FUNCTIONS | {LruCacheWrapper}
 _outlines: dict[int, tuple[Any, Outline]] = {}
-"""id of a callable → (the callable, so that the id stays its own, what the tables say of it)."""
+"""id of a callable → (the callable, so that the id stays its own, its outline)."""
 
 
 _BY_ID: dict[int, tuple[Step, ...]] = {}
@@ -174,7 +172,7 @@ class CallPlans:
         return tuple(steps)
 
     def _outline(self, fn: Any, kind: type) -> Outline:
-        """What the tables say; kept where `verdict_of` keeps it: for what lives as long as the process."""
+        """Return the tables' entries; cached as in `verdict_of`: for callables that live as long as the process."""
         known = _outlines.get(id(fn))
         if known is not None:
             return known[1]

@@ -149,7 +149,7 @@ def _true(name: str) -> Step:
 
 
 def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
+    """type(x): torch.Tensor for a FakeTensor, int for a SymInt."""
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         type_queries.type_of(tracer, args[0])
         return real_type(args[0])
@@ -161,7 +161,7 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
+    """str.join(separator, parts) and the like, whose C code reads the texts: the parts are made first, and examined."""
     if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
         return NOT_HANDLED
     return tracer.vm.call(fn, (args[0], tracer.vm.call(list, (args[1],))))
@@ -202,7 +202,7 @@ def _imported(name: Any, globals: Any = None, locals: Any = None, fromlist: Any 
 
 
 def call_copy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """copy.copy(tensor): another tensor on the same memory, which a stand-in's own protocol cannot make."""
+    """copy.copy(tensor): another tensor on the same memory, which a fake tensor's own protocol cannot make."""
     if not args or not is_tensor(args[0]):
         return NOT_HANDLED
     made = args[0].detach().requires_grad_(args[0].requires_grad)
@@ -266,7 +266,7 @@ _NAMED: tuple[NamedRules, ...] = (
 )
 """The rules of callables that are known by name; the later of two rows counts."""
 _made: tuple[list[dict[int, str]], dict[int, Step]] = ([], {})
-"""What `_of_names` has made last: the callables, and their rules."""
+"""The last result of `_of_names`: the callables, and their rules."""
 
 
 def _of_names() -> dict[int, Step]:
@@ -311,7 +311,7 @@ def table() -> dict[int, Step]:
 
 
 def outside_export(rows: dict[int, Any]) -> dict[int, Any]:
-    """The rules for what each call of the program does as well, which is no export: its arguments are taken apart."""
+    """Return the rules for code that each call of the program runs as well: taking arguments apart."""
     return rows | {key: _false(name) for key, name in loaded(skipped_calls.TRUE_WHILE_TRACING).items()}
 
 

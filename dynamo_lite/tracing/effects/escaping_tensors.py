@@ -1,6 +1,6 @@
 """Tensors and sizes of the run where flattening a result does not find them: in a closure, a set, a key, an iterator.
 
-What a program returns besides its tensors are constants. One that holds a stand-in would give it to the caller.
+A program's results other than tensors are constants. One that holds a fake tensor would pass it to the caller.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Arguments in containers that functions of a library or the user take apart and make (`ContainerFunctions`).
 
-The run gets containers that the registered function makes of stand-ins. It may compute what it puts in there (a copy, a
-view, a concatenation with nothing), and leave out what the user's own object holds:
+The run gets containers that the registered function makes of fake tensors. The function may compute their contents (a
+copy, a view, a concatenation with nothing), and omit state that the user's own object holds:
 
-- a tensor that flatten gives back for a leaf, with the value of that leaf in the example, *is* that input;
-- any other tensor is what recorded operators make of the inputs, and may not be changed in place: eager would change
-  the user's;
-- what the user's object has and the made one lacks, or has otherwise, may be read by the program only where that
+- a tensor that flatten returns for a leaf, with the value of that leaf in the example, *is* that input; - any other
+tensor is computed from the inputs by recorded operators, and may not be changed in place: eager would
+  change the user's;
+- state of the user's object that the made one lacks, or that differs, may be read by the program only if that
   makes no difference (run/lost_state.py).
 """
 
@@ -72,9 +72,9 @@ class MissingPart:
 
 @dataclass
 class RoundTrip:
-    """What becomes of the example's own arguments, taken apart and made again.
+    """The result of taking the example's own arguments apart and making them again.
 
-    kept: the leaves that come back with the value that they had; made: those that flatten makes each time.
+    kept: the leaves that come back with an unchanged value; made: those that flatten makes each time.
     """
 
     kept: set[int] = field(default_factory=set)
@@ -170,7 +170,7 @@ def text_of(value: Any) -> str:
 def rebuild(
     inputs: FlatInputs, tracer: Tracer, leaves: list[Any], trip: RoundTrip
 ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], list[Any]]:
-    """The arguments of the run, made of stand-ins while operators are recorded, and what stands for each leaf now."""
+    """Return the arguments of the run, made of fake tensors while operators are recorded, and the new leaves."""
     calls, recorder = ContainerFunctions(tracer), tracer.recorder
     call = inputs.unflatten(leaves, calls)
     back = [leaf for _, leaf in flatten(call, calls).leaves]
@@ -196,7 +196,7 @@ def rebuild(
 
 
 def _protect(recorder: Recorder, call: Any, leaves: list[Any], trip: RoundTrip) -> None:
-    """Refuse in-place changes of what is no tensor of the user's: the user's own would not change."""
+    """Refuse in-place changes of tensors that are not the user's: the user's own would not change."""
     stand_ins = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     inputs = {storage_key(leaf) for leaf in stand_ins}
     made = [leaf for i, leaf in enumerate(leaves) if i in trip.made]
@@ -229,7 +229,7 @@ class HeldConstant:
 
 
 def state_kept(call: Any) -> list[HeldConstant]:
-    """What the containers of registered functions in `call` hold beside tensors, before the program runs."""
+    """Return the state other than tensors in the containers of registered functions, before the program runs."""
     found: list[HeldConstant] = []
     todo: list[tuple[Any, tuple[Key, ...], bool]] = [(call, (), False)]
     seen: set[int] = set()
@@ -275,7 +275,7 @@ def words_of(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
 
 
 def lost_reads(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> list[tuple[MissingPart, GraphBreak]]:
-    """The parts that the program has read though the run's container does not have the user's, with the refusals."""
+    """Return the parts that the program has read but the run's container lacks, with their graph breaks."""
     places, found = tracer.reads.places, []
     for part in lost:
         owner = _owner(call, part)
@@ -342,8 +342,8 @@ def _is_written(tracer: Tracer, value: Any, lost: Sequence[tuple[Any, Key]]) -> 
 
 
 def eager_state(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> dict[int, dict[Key, Any]]:
-    """What eager finds otherwise than the run in its containers: id of one → part → the user's value, where the program
-    has put nothing."""
+    """Return the state of containers that differs in eager from the run: id of one → part → the user's value, where the
+    program has written nothing."""
     found: dict[int, dict[Key, Any]] = {}
     for part in lost:
         owner = _owner(call, part)

@@ -1,8 +1,8 @@
 """Entries of an older dict under an object that the run itself made.
 
-No later call has that key: it, which makes an object of its own, cannot ask for the entry, and only who looks
-at the dict as a whole (its length, its keys) could tell that it is there. functools.singledispatchmethod keeps its
-bound methods so, under the instance, and since the method holds the instance the entry outlives it.
+No later call has that key: it creates an object of its own, so it cannot look the entry up, and only code that reads
+the dict as a whole (its length, its keys) could see the entry. functools.singledispatchmethod keeps its bound methods
+so, under the instance, and since the method holds the instance the entry outlives it.
 """
 
 from __future__ import annotations

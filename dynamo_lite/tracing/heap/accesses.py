@@ -1,31 +1,21 @@
 """One access of the program to an object: how, with what key, and where the program was.
 
-=============  ==============================================  ========================
-how            what the program read                           key
-=============  ==============================================  ========================
-"attr"         an attribute, or that it is not there           its name
-"item"         an item, or that it is not there                its key
-"entry"        an item whose key is no atom, or that it is not there
-"key"          whether a key is there                          the key
-"cell"         the contents of a closure's cell
-"length"       the number of items
-"truth"        whether it is empty
-"items"        the items, in order
-"keys"         the keys of a dict, in order; the items of another container
-"parts"        everything in it, through built-in containers
-"state"        everything in it, through attributes as well
-"hooks"        that a module has no hooks
-"is"           whether it is another object                    the other's id
-"context"      the value of a ContextVar
-"referent"     what a weak reference refers to
-"own"          what the class's own namespace has under    the name
+=============  ==============================================  ======================== how            what the program
+read                           key =============  ==============================================
+======================== "attr"         an attribute, or that it is not there           its name "item"         an item,
+or that it is not there                its key "entry"        an item whose key is not an atom, or its absence "key"
+whether a key is there                          the key "cell"         the contents of a closure's cell "length"
+the number of items "truth"        whether it is empty "items"        the items, in order "keys"         the keys of a
+dict, in order; the items of another container "parts"        everything in it, through built-in containers "state"
+everything in it, through attributes as well "hooks"        that a module has no hooks "is"           whether it is
+another object                    the other's id "context"      the value of a ContextVar "referent"     what a weak
+reference refers to "own"          what the class's own namespace has under        the name
                a name, or that it is not there
 "class"        everything that a class and its
                bases have
-"names"        the names of all attributes (`dir`)
-"registry"     what was registered with an abstract class
-"subclasses"   the direct subclasses of a class
-=============  ==============================================  ========================
+"names"        the names of all attributes (`dir`) "registry"     what was registered with an abstract class
+"subclasses"   the direct subclasses of a class =============  ==============================================
+========================
 """
 
 from __future__ import annotations
@@ -51,9 +41,9 @@ KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 STANDING_FOR_OTHERS: frozenset[type] = frozenset(
     {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
 )
-"""Types of objects that a read makes and that show another one: what is known of one says nothing of the next."""
+"""Types of objects that a read creates as a proxy of another one: facts about one do not hold for the next."""
 WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
-"""Looks at an object that can tell any of its attributes or items."""
+"""Looks at an object that can depend on any of its attributes or items."""
 OF_CONTENTS = frozenset({"item", "entry", "key", "length", "truth", *WHOLE})
 """Looks at what a container holds."""
 _DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
@@ -67,7 +57,7 @@ _QUIET: tuple[type, ...] = (
     torch.memory_format, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.CodeType,
 )  # fmt: skip
-"""Instances tell nothing beyond their value, their type or their own rules."""
+"""Types whose instances show nothing beyond their value, their type or their own rules."""
 
 
 class Site(NamedTuple):
@@ -119,7 +109,7 @@ class HasClass(dict[type, bool]):
 
 
 def token(key: Any) -> Any:
-    """What stands for a key of a dict in our own: no `__hash__` or `__eq__` of the program may be called for it."""
+    """Return a substitute for a key in dicts of ours: no `__hash__` or `__eq__` of the program may be called."""
     kind = type(key)
     if kind in KEYS:
         return key

@@ -23,7 +23,7 @@ from dynamo_lite.tracing.strings.nondeterministic import unrecordable
 
 
 class Raised(FeatureState):
-    """What the program itself raised last."""
+    """The last exception that the program itself raised."""
 
     stays = "it is asked for in a handler, on the side on which the error was raised"
 
@@ -58,13 +58,13 @@ class Lifetimes(FeatureState):
             self._tracer.journal.let_go_of_young(self.is_young)
 
     def check_fork(self) -> None:
-        """A side of a branch is run, or a round of a loop, and undone: what it needs again is held, also afterwards."""
+        """Keep all objects from now on: a side or an iteration is run and undone, and needs them again afterwards."""
         self._is_forked = True
         if self._by_program:
             self._tracer.refuse("object-lifetime", what=_FORK)
 
     def is_young(self, obj: Any) -> bool:
-        """Whether the run has made `obj`; False where the collector cannot tell."""
+        """Whether the run has made `obj`; False if the collector does not track it."""
         if id(obj) in self._young:
             return True
         heap = self._tracer.heap
@@ -205,7 +205,7 @@ def see_object(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def call_weak_reference(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """weakref.ref(obj), weakref.proxy(obj): an object from outside outlives the run."""
+    """weakref.ref(obj), weakref.proxy(obj): an object that existed before the call outlives the run."""
     if args and tracer.sees_python and tracer.own(Lifetimes).is_young(args[0]):
         by_program = not _is_for_a_library(tracer)
         if by_program and isinstance(args[0], type):  # in reference cycles: it lives until a collection
@@ -227,7 +227,7 @@ def _is_for_a_library(tracer: TracerView) -> bool:
 
 
 def callables() -> tuple[Any, ...]:
-    """What makes weak references: the collections of weakref and functools make them by these."""
+    """Return the constructors of weak references, which the collections of weakref and functools use."""
     return (weakref.ref, weakref.KeyedRef, weakref.WeakMethod, weakref.proxy)
 
 

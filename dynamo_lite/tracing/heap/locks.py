@@ -85,7 +85,7 @@ class Locks:
 
 
 def describe(held: Held) -> str:
-    """What the program does with a lock that it leaves in another state."""
+    """Describe the effect of the program on a lock that it leaves in another state."""
     kind = "an RLock" if _is_reentrant(held.lock) else "a lock"
     if held.tried:
         return f"tries to take {kind} from outside that something else holds: whether it gets it is not the program's"

@@ -75,7 +75,7 @@ def held_by(array: Any) -> set[int]:
 
 
 def _items(array: Any) -> Any:
-    """What is in an array, in one row; a record is a tuple."""
+    """Return the items of an array, in one row; a record is a tuple."""
     import numpy
 
     return numpy.ndarray.tolist(numpy.ndarray.ravel(array))
@@ -114,9 +114,9 @@ def is_new_array(result: Any, operands: tuple[Any, ...]) -> bool:
 
 
 def is_of_its_own(owner: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the array `owner`, which a function of numpy returned a view of, is no memory that its arguments show.
+    """Whether the array `owner`, of which a numpy function returned a view, shares no memory with its arguments.
 
-    Asked only of arrays and numbers, and lists of them: False for other arguments, which may hold arrays.
+    Checked only for arrays and numbers, and lists of them: False for other arguments, which may hold arrays.
     """
     parts = [part for arg in args for part in (arg if type(arg) in (list, tuple) else (arg,))]
     arrays = [part for part in parts if is_ndarray(part)]

@@ -25,7 +25,7 @@ MISSING = object()
 
 
 class Snapshot(NamedTuple):
-    """What `owner` held. `restore` puts it back; `current` reads the same thing again for a comparison.
+    """The contents of a part of `owner`. `restore` puts it back; `current` reads the part again for a comparison.
 
     Contents are a dict (entries by key), a list (items in order), a set, or bytes.
     """
@@ -110,7 +110,7 @@ class Of:
 
 
 def container(owner: Any) -> Snapshot | None:
-    """The items of a built-in container (or of a subclass of one); None when `owner` is none of these."""
+    """Return the items of a built-in container (or of a subclass of one); None for other values of `owner`."""
     mro = type(owner).__mro__
     for base, read, restore in _CONTAINERS:
         if base in mro:
@@ -122,7 +122,7 @@ def container(owner: Any) -> Snapshot | None:
 
 
 def member(owner: Any, name: str, descriptor: Any) -> Snapshot:
-    """What a C data descriptor of the owner's type holds for it: an exception's args, a function's code, `__dict__`."""
+    """Save the value of a C data descriptor of the owner's type: an exception's args, a function's code, `__dict__`."""
 
     def read() -> dict[str, Any]:
         try:

@@ -1,7 +1,7 @@
 """The backward of an autograd.Function, as a sub-graph behind the operators of its forward.
 
-Where it cannot be one (it changes Python objects, asks for data, calls `backward()`), the sub-graph raises: the program
-computes what eager computes, and a gradient through it is an error that says why, never another one than eager's.
+If it cannot be one (it changes Python objects, reads data, calls `backward()`), the sub-graph raises: the program
+computes eager's results, and a gradient through it is an error that states why, never another one than eager's.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ SavedTensor = tuple[torch.Tensor, int, str, fx.GraphModule]
 
 
 class Backwards(FeatureState):
-    """`uncarried`: why the backward of a Function (by its key) is none of the program's; `at_work`: those that are
+    """`uncarried`: why the backward of a Function (by its key) is not part of the program; `at_work`: those that are
     being traced; `saved`: tensors given to `save_for_backward`, with their version then, the Function and its backward;
     `left_out`: results, in a program that is exported without gradients, with the Function's name; `are_operators`:
     whether autograd differentiates the operators of a Function's forward.
@@ -88,13 +88,13 @@ class Backwards(FeatureState):
         return len(self.saved)
 
     def restore(self, saved: int) -> None:
-        """What a side saved is judged at its end: behind the join the tensors are others (the operands of a cond)."""
+        """Check the tensors that a side saved, at its end: after the join they are others (the operands of a cond)."""
         check_saved(self._tracer, self.saved[saved:])
         del self.saved[saved:]
 
 
 def tie(tracer: TracerView, call: Applied) -> Any:
-    """What `apply` returns: the results of the forward, through which gradients flow to its arguments."""
+    """Return the result of `apply`: the results of the forward, through which gradients flow to its arguments."""
     recorder = tracer.recorder
     parts = call.parts
     stand_in = {i: recorder.guarded(recorder.lift, part) for i, part in enumerate(parts) if is_tensor(part)}
@@ -230,7 +230,7 @@ def _traced(tracer: TracerView, call: Applied, through: Sequence[Any]) -> tuple[
 
 
 def _gradients(tracer: TracerView, call: Applied, through: Sequence[Any], zeros: list[fx.Node]) -> list[Any]:
-    """The arguments of the backward: a stand-in for the gradient of each result; of one without, zeros or None."""
+    """Return the arguments of the backward: a fake gradient of each result; for a result without one, zeros or None."""
     recorder = tracer.recorder
     gradients: list[Any] = []
     for number, (result, part) in enumerate(zip(through, call.parts)):
@@ -267,8 +267,8 @@ def _raising(tracer: TracerView, call: Applied, through: Sequence[Any], why: str
 def _results(
     tracer: TracerView, values: Sequence[Any], dirty: Sequence[int], given: Sequence[Any], backward: tuple[Any, Any]
 ) -> list[Any]:
-    """The stand-ins of the results, with the history that autograd gives them. What the forward has made itself is the
-    very tensor that `apply` returns."""
+    """Return the fake tensors of the results, with the history that autograd gives them. A tensor that the forward has
+    made itself is the very tensor that `apply` returns."""
     taken = {id(value) for value in given}
     held: list[Any] = []
     for number, value in enumerate(values):
@@ -293,7 +293,7 @@ class _Held:
 
 
 class _Stood(torch.autograd.Function):
-    """What a Function is to the stand-ins: torch.autograd.grad in the program runs its backward as it is recorded."""
+    """A Function on the fake tensors: torch.autograd.grad in the program runs its backward as it is recorded."""
 
     @staticmethod
     def forward(ctx: Any, held: _Held, *given: torch.Tensor) -> tuple[torch.Tensor, ...]:

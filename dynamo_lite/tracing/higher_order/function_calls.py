@@ -31,13 +31,12 @@ _NONE = -1
 
 
 class FunctionCall(NamedTuple):
-    """What one call of a Function has given, as nodes.
+    """The values of one call of a Function, as nodes.
 
-    inputs: those that a gradient may flow to, one for each argument.
-    results: those that a gradient may flow through, as they came out of the forward.
-    dirty: the numbers of results that are inputs, changed in place; single: the result is a tensor, not a tuple.
-    backward: the sub-graph (gradients of the results → gradients of `inputs`), not finished; gradients: what it
-    returns; saved: the values that it takes from around.
+    inputs: those that a gradient may flow to, one for each argument. results: those that a gradient may flow through,
+    as they came out of the forward. dirty: the numbers of results that are inputs, changed in place; single: the result
+    is a tensor, not a tuple. backward: the sub-graph (gradients of the results → gradients of `inputs`), not finished;
+    gradients: its results; saved: the outer values that it uses.
     """
 
     inputs: Sequence[fx.Node]

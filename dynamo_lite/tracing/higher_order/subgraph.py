@@ -38,7 +38,7 @@ class TracedFunction:
     spec: pytree.TreeSpec
 
     def outputs(self, tracer: TracerView) -> list[Any]:
-        """What it returned as fx has it: a node per tensor or symbolic size, numbers and other constants as such."""
+        """Return the results as fx arguments: a node per tensor or symbolic size, constants as such."""
         return self._nodes
 
     _nodes: list[Any]
@@ -119,7 +119,7 @@ class SharesMemory(Exception):
 
 
 def _aliases(tracer: TracerView, level: Level, leaves: list[Any]) -> str | None:
-    """What is wrong with a sub-graph's results, if they have no memory of their own: an operand's, or each other's."""
+    """Describe a result of a sub-graph that has no memory of its own: it is an operand's, or another result's."""
     seen: set[int] = set()
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor):

@@ -185,7 +185,7 @@ class FreeSizes:
 
 
 _LEFT: Final = object()
-"""What a second trace finds in the place of a number that the first one has read from data."""
+"""A number that the first trace has read from data, as a second trace finds it."""
 
 
 def _is_unread_number(change: Change) -> bool:

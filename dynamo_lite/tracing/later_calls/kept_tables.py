@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class KeptTables:
-    """The places of one trace's tensors and sizes. `fits` is False if there is one in which nothing else can stand.
+    """The places of one trace's tensors and sizes. `fits` is False if one of them can hold no other value.
 
-    To be made once the trace is over; `place` then puts the stand-ins of the next trace there, as often as it is begun.
+    To be made once the trace is over; `place` then puts the fake values of the next trace there, each time it begins.
     """
 
     def __init__(self, tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> None:
@@ -102,7 +102,7 @@ class KeptTables:
         return [int(self._env.hint_of(atom.as_int())) for atom in self._sizes]
 
     def place(self, recorder: Any, hints: Sequence[int]) -> None:
-        """Put the stand-ins of the recording that begins in each place, with these numbers as examples of the sizes."""
+        """Put the fake values of the new recording in each place, with these numbers as examples of the sizes."""
         assert self._env is not None
         self._second = env = recorder.env
         self._mapping, self.symbols = {}, []

@@ -37,9 +37,9 @@ class PersistedFacts(Exception):
 
 
 def fix(tracer: TracerView, changes: Sequence[Change]) -> list[Change]:
-    """The changes, with the example's numbers, on the heap as well, for the sizes that they leave there.
+    """Return the changes with the example's numbers, also on the heap, for the sizes that they store.
 
-    Those that leave what was there before are no changes.
+    Those that restore the old value are left out.
     """
     return [change for change in (_fixed(tracer, change) for change in changes) if change is not None]
 
@@ -50,7 +50,7 @@ def sizes_in(changes: Sequence[Change]) -> list[tuple[Change, Any]]:
 
 
 def facts_of(tracer: TracerView, found: Sequence[tuple[Change, Any]]) -> list[Fact] | None:
-    """What is known of sizes once these are the example's. None if there are none, or some have no example."""
+    """Return the facts about sizes once these are the example's. None if there are none, or some have no example."""
     env = tracer.recorder.env
     if env is None or not found or any(size.node.hint is None for _, size in found):
         return None
@@ -79,7 +79,7 @@ def fix_inputs(env: TorchShapeEnv, declared: DeclaredInputs) -> None:
 
 
 def assume(env: TorchShapeEnv, facts: Sequence[Fact]) -> None:
-    """What an earlier trace of the same call found out, of the symbols of the same names."""
+    """Assume the facts that an earlier trace of the same call found, for the symbols of the same names."""
     for fact in facts:
         symbols, ours = symbols_of(fact.relation), env.core.symbols
         if any(symbol.name not in ours for symbol in symbols):

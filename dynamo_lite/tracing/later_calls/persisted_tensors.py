@@ -58,8 +58,8 @@ def check_shared(changes: Sequence[Change], prints: Fingerprint) -> None:
 
 
 def note(tracer: TracerView, changes: Sequence[Change], prints: Fingerprint, held: bool = False) -> None:
-    """Say what is set on the first call only, and what must not change after it. held: it is what is there already,
-    for longer inputs (held_tables.py)."""
+    """Note the values that are set on the first call only, and the state that must not change after it. held: the value
+    exists already, for longer inputs (held_tables.py)."""
     for change in changes:
         target = descriptions.describe_target(tracer, change)
         if is_made_alike(change, tracer):

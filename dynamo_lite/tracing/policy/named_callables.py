@@ -24,7 +24,7 @@ def loaded(names: tuple[str, ...]) -> dict[int, str]:
 
 
 class _Found:
-    """What a tuple of names stands for, and a fast way to see that it still does.
+    """The callables of a tuple of names, and a fast check that they are still the same.
 
     rows: id of a callable → its name. The callables are kept alive, so that an id stays its callable's.
     """
@@ -92,7 +92,7 @@ def _is_attribute(module: Any, path: str, entry: Any) -> bool:
 
 
 def _entry(module: Any, parts: list[str]) -> Any:
-    """What a module has at the end of a path: of a class, the entry of its own namespace. None if there is nothing."""
+    """Return a module's entry at the end of a path: for a class, that of its own namespace. None if there is none."""
     found = module
     for part in parts:
         found = found.__dict__.get(part) if isinstance(found, type) else getattr(found, part, None)

@@ -1,10 +1,10 @@
-"""Which Python functions CPython may evaluate itself during a trace.
+"""Decides which Python functions CPython may evaluate itself during a trace.
 
 Trusted is code that neither calls back into the program nor keeps state that the program can see; everything else is
-interpreted. `trust_table.py` says so by module. In the modules that are trusted as stateless, inspection has the last
-word, once per function: one that assigns a global or an attribute, a closure, and every method of a class one of whose
-methods assigns an attribute, is interpreted. A function is judged by the module that its *globals* belong to, so that a
-decorator's wrapper is judged by where the decorator is defined, not by the name that functools.wraps gave it.
+interpreted. `trust_table.py` has the levels by module. In the modules that are trusted as stateless, inspection
+decides, once per function: one that assigns a global or an attribute, a closure, and every method of a class one of
+whose methods assigns an attribute, is interpreted. A function is judged by the module that its *globals* belong to, so
+that a decorator's wrapper is judged by where the decorator is defined, not by the name that functools.wraps gave it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _is_of_the_program(fn: Any) -> bool:
 
 
 def is_trusted_as_a_whole(fn: FunctionType) -> bool | None:
-    """The answer for every function with the globals of `fn`, but for wrappers; None where each is inspected."""
+    """Return the answer for every function with the globals of `fn`, except for wrappers; None if each is inspected."""
     name = fn.__globals__.get("__name__")
     level = trust_of(name).level if isinstance(name, str) else TrustLevel.CALLS
     return None if level is TrustLevel.STATELESS else level is TrustLevel.BELOW

@@ -1,7 +1,7 @@
-"""What a C callable reads of the objects that it is given: data only.
+"""The reads of a C callable of its arguments: data only.
 
-A callable that is in no row may read everything that its arguments hold, at any depth (`PARTS`): the safe answer. The
-rows say where it is less, so that an assumption is no wider than what the program really depends on.
+A callable without a row may read everything that its arguments hold, at any depth (`PARTS`): the safe answer. The rows
+state where it is less, so that an assumption is no wider than the program's real dependencies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, Final
 import torch
 
 NOTHING: Final = "nothing"
-"""Types and identity only (or what it reads is told by the interpreter's own hooks)."""
+"""Types and identity only (or reads that the interpreter's own hooks report)."""
 KEY: Final = "item"
 """The item of the first argument whose key is the second argument, if it is there."""
 EMPTIES: Final = "empties"
@@ -48,7 +48,7 @@ BOUNDED: Final = "bounded"
 """Whether a deque has a limit, and what it holds if it has: what is added drives out an item, and moves the others."""
 REFERENT: Final = "referent"
 SWITCHES: Final = "switches"
-"""A setting of the process, told by the function itself when it is called without arguments."""
+"""A setting of the process, which the function returns when it is called without arguments."""
 
 _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     (
@@ -123,7 +123,7 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 
 def decimal_context() -> tuple[Any, ...]:
-    """What the decimal context of this thread says about results (not its flags, which operations set)."""
+    """Return the part of this thread's decimal context that affects results (not its flags, which operations set)."""
     now = decimal.getcontext()
     traps = tuple(signal.__name__ for signal, is_on in now.traps.items() if is_on)
     return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, traps
@@ -137,7 +137,7 @@ SWITCH_OF: dict[int, Any] = {
     **dict.fromkeys(map(id, (decimal.getcontext, decimal.localcontext, decimal.Decimal)), decimal_context),
     **dict.fromkeys(map(id, (os.path.expandvars, os.path.expanduser)), environment),
 }
-"""id of a callable in the row SWITCHES → the function that tells the setting, if it does not tell it itself."""
+"""id of a callable in the row SWITCHES → the function that returns the setting, if that is another one."""
 
 LOOKS_INTO_CLASSES = frozenset({"inspect", "typing", "typing_extensions"})
 """Modules whose functions run natively and read any attribute of the classes of what they are given."""

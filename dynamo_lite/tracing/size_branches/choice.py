@@ -1,4 +1,4 @@
-"""What two numbers are as one, of which the first holds where a condition on sizes does, and the second elsewhere."""
+"""Two numbers as one: the first where a condition on sizes holds, and the second elsewhere."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class EffectFree:
         try:
             with _hooked(vm, self._instruction, self._call, _no_write, abandon_raise, self._branch):
                 vm.run_until(frame, stops)
-        except (Abandon, Abort, Exception):  # the program need not take this side, so a refusal there is not reported
+        except (Abandon, Abort, Exception):  # the program need not take this side: an error there is not reported
             tracer.broken = broken
             return False
         finally:
@@ -217,8 +217,8 @@ def _is_of_tensors(frame: Any, operation: tuple[Any, Any], others: Container[str
 
 
 def _is_advanced(value: Any, depth: int = 3) -> bool:
-    """Whether iterating over a value, or over what it contains, may leave it in another state: it is an iterator, or
-    its class says in Python what its iterator is."""
+    """Whether iterating over a value, or over its items, may leave it in another state: it is an iterator, or its class
+    defines its iterator in Python."""
     kind = type(value)
     if kind in (tuple, list, set, frozenset, dict):
         return depth == 0 or any(_is_advanced(item, depth - 1) for item in value) or (
@@ -228,8 +228,8 @@ def _is_advanced(value: Any, depth: int = 3) -> bool:
 
 
 def _changes_nothing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call changes nothing and runs no operator, as far as the callable tells: it is interpreted, or is in C,
-    pure, and is given no tensor and no iterator."""
+    """Whether a call provably changes nothing and runs no operator: the callable is interpreted, or is in C, pure, and
+    is given no tensor and no iterator."""
     if id(fn) in _ASK_TENSORS or fn is builtins.__import__:
         return True
     if id(fn) in named_callables.loaded(skipped_calls.TRUE_WHILE_TRACING):

@@ -1,9 +1,9 @@
-"""Rules for sizes in Python code: what stays symbolic, and what takes the number.
+"""Rules for sizes in Python code: which results stay symbolic, and which calls need the number.
 
-Arithmetic and comparison are the stand-ins' own; what Python asks through their types is in number_methods.py. Here are
-the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without knowing that
-a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers. The functions
-of `math` are in math_functions.py.
+Arithmetic and comparison are the symbolic sizes' own; operations through their types are in number_methods.py. Here are
+the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without treating a
+symbolic size as a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers. The
+functions of `math` are in math_functions.py.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HEADS = frozenset({
     "range", "enumerate", "zip", "reversed", "map", "filter", "unbind", "split", "chunk",
     "list", "tuple", "sum", "any", "all", "max", "min", "prod", "reduce", "extend",
 })  # fmt: skip
-"""What makes the iterator of a loop over a size, or is such a loop."""
+"""Callables that make the iterator of a loop over a size, or are such a loop."""
 
 
 def _unrolls(tracer: TracerView) -> bool:
@@ -84,7 +84,7 @@ def _needs_number(tracer: TracerView) -> str:
     return f"{name}() needs the number" if name else "this needs the number"
 
 
-# -- what a stand-in is --------------------------------------------------------------------------------------------
+# -- the types of symbolic sizes -----------------------------------------------------------------------------------
 
 
 def call_isinstance(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -153,7 +153,7 @@ def call_float(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _own_conversion(tracer: TracerView, value: Any, names: tuple[str, ...]) -> Any:
-    """What the program's own `__int__` or `__float__` returns, if it is a size; else NOT_HANDLED, without a call."""
+    """Return the result of the program's own `__int__` or `__float__`; else NOT_HANDLED, without a call."""
     for name in names:
         method = datamodel.type_lookup(type(value), name)
         if method is not datamodel.MISSING:
@@ -162,7 +162,7 @@ def _own_conversion(tracer: TracerView, value: Any, names: tuple[str, ...]) -> A
 
 
 class _Returns:
-    """int() and float() of it say what a conversion may return, in C's own words."""
+    """An object for int() and float(), which raise C's own error for an invalid result of a conversion."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -259,7 +259,7 @@ def call_len(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 class _Sized:
-    """len() of it says what `__len__` may return, in C's own words."""
+    """An object for len(), which raises C's own error for an invalid result of `__len__`."""
 
     def __init__(self, length: Any) -> None:
         self.length = length

@@ -154,7 +154,7 @@ def _is_installed(frame: Any) -> bool:
 
 
 def _named(tracer: TracerView, asked: Node, installed: bool = True) -> tuple[Any, Names] | None:
-    """(frame, names) of the innermost function in which `asked` can be written down; torch's own are none.
+    """Return (frame, names) of the innermost function in which `asked` can be written down; torch's own are skipped.
 
     installed: whether it may be one of an installed library, into which no user puts a check.
     """

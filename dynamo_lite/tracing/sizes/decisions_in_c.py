@@ -1,8 +1,8 @@
-"""C code that goes by the truth of tensors: `max(t, 5)`, `t in [1, 2]`, `sorted(x)`, `[t] == [1]`.
+"""C code that evaluates the truth of tensors: `max(t, 5)`, `t in [1, 2]`, `sorted(x)`, `[t] == [1]`.
 
-No branch of the program's asks there, so a refusal names what does, and what to write in its place. Who asks is read
-off the Python frames of this process at the time of the question: the innermost one that hands a call or an operator
-to C (`Trampolines`), unless the interpreter has entered a function of the program since.
+There is no branch of the program, so the error names the C function, and what to write instead. The function is read
+off the Python frames of this process at the time of the query: the innermost one that hands a call or an operator to C
+(`Trampolines`), unless the interpreter has entered a function of the program since.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _INTERPRETS = frozenset({Interpreter.run.__code__, Interpreter.run_until.__code_
 
 
 def decision(tracer: TracerView) -> Decision | None:
-    """What of C asks for a tensor's truth at the moment; None if the program itself or something else does."""
+    """Return the C function that is evaluating a tensor's truth; None if it is the program or another caller."""
     if not tracer.sees_python:
         return _of_native_code()
     handed_over = at_work_in_c()

@@ -1,8 +1,8 @@
-"""Items of containers that C compares: two which are one object are equal, whatever their `__eq__` says.
+"""Items of containers that C compares: two which are one object are equal, whatever their `__eq__` returns.
 
-`a == b` of two lists, `x in items`, `items.index(x)` look at identity first (PyObject_RichCompareBool in CPython's
-Objects/object.c) and call `__eq__` of a tensor only for two objects. The stand-ins of two arguments are two objects
-also where the caller passes one tensor twice, so C asks: then the question is about identity, and its answer a guard.
+`a == b` of two lists, `x in items`, `items.index(x)` compare identity first (PyObject_RichCompareBool in CPython's
+Objects/object.c) and call `__eq__` of a tensor only for two objects. The fake tensors of two arguments are two objects
+also if the caller passes one tensor twice, so C calls it: then the result depends on identity, and becomes a guard.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """numpy's functions of sizes: `int(np.ceil(n / 128))`, `x.view(-1, np.prod(x.shape[1:]))` stay symbolic.
 
-numpy returns scalars of its own classes, for which there is no stand-in: they have methods that numbers lack, and the
-program may ask for their type. So a result is symbolic only where the instruction after the call hands it to what takes
-it for a number: int, float, math, another function of this table, `view` and its like. Anywhere else numpy gets the
+numpy returns scalars of its own classes, which have no symbolic form: they have methods that numbers lack, and the
+program may query their type. So a result is symbolic only if the instruction after the call passes it to a function
+that uses it as a number: int, float, math, another one of this table, `view` and its like. Anywhere else numpy gets the
 numbers. (A product of sizes is numpy's as long as it is below 2**63, which no memory holds.)
 """
 

@@ -22,8 +22,8 @@ _LISTS, _TUPLES = frozenset({list}), frozenset({tuple, torch.Size})
 
 
 def equal(tracer: TracerView, left: Any, right: Any, wanted: bool) -> Any:
-    """`left == right` (`!=` if not `wanted`); NOT_HANDLED but for two lists or two tuples of constants, numbers and
-    tensors of one number, one of which only run time knows."""
+    """`left == right` (`!=` if not `wanted`), for two lists or two tuples of constants, numbers and tensors of one
+    number, one of which is known at run time only; else NOT_HANDLED."""
     kinds = {type(left), type(right)}
     if not (kinds <= _LISTS or kinds <= _TUPLES) or not any(map(_is_of_run_time, (*left, *right))):
         return NOT_HANDLED

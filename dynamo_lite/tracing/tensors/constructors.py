@@ -19,7 +19,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLI
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _OPTIONS = ("device", "requires_grad")
-"""What is left to the result: asking needs no device, and no gradient. (pin_memory may be an error.)"""
+"""Options that are left to the result: the query needs no device, and no gradient. (pin_memory may be an error.)"""
 
 
 def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) -> Step:
@@ -60,7 +60,7 @@ def _made(tracer: TracerView, fn: Any, position: int, args: tuple, options: dict
 
 
 def _made_of_ones(tracer: TracerView, fn: Any, args: tuple, options: dict) -> torch.Tensor:
-    """What the constructor makes of ones. Raises what it raises: the program's error."""
+    """Return the constructor's result for ones. Raises its error: the program's."""
     with tracer.suspended():
         return run_native(fn, tuple(map(_ones, args)), options)
 
@@ -111,7 +111,7 @@ OTHERS: tuple[Any, ...] = (
     *(TensorBase.new_tensor, TensorBase.new, torch.Tensor),
     *(getattr(torch, f"{name}Tensor") for name in _LEGACY),
 )
-"""What makes a tensor of numbers, beside torch.tensor, as_tensor and asarray."""
+"""Constructors of tensors from numbers, besides torch.tensor, as_tensor and asarray."""
 
 
 def table(rows: dict[int, Step]) -> dict[int, Step]:

@@ -1,8 +1,8 @@
-"""Tensors as keys of dicts and members of sets: the answer depends on which of them are one object.
+"""Tensors as keys of dicts and members of sets: the result depends on which of them are one object.
 
-`{a: 1, b: 2}` has one entry or two, depending on whether the caller passed one tensor twice. The stand-ins of two
-arguments are always two objects. So the hash of an argument is watched for the time of the run: afterwards, that two
-which were hashed are different is a guard of the program (or, if they are one in the example, the end of it).
+`{a: 1, b: 2}` has one entry or two, depending on whether the caller passed one tensor twice. The fake tensors of two
+arguments are always two objects. So the hash of an argument is observed during the run: afterwards, it is a guard of
+the program that two hashed arguments are different (or, if they are one in the example, an error).
 
 Checked against torch 2.13.0 (Tensor.__hash__ is `id(self)`; FakeTensor inherits it).
 """

@@ -34,7 +34,7 @@ _PARTS = ("T", "real", "imag")
 
 def array_of(tracer: TracerView, tensor: torch.Tensor, force: bool = False) -> Any:
     """`tensor.numpy(force=force)`: an array on the tensor's memory. Raises what eager raises."""
-    if tracer.recorder.has_dual_level:  # the stand-in may be a dual number's wrapper, which has no memory
+    if tracer.recorder.has_dual_level:  # the fake tensor may be a dual number's wrapper, which has no memory
         tracer.refuse("higher-order-operator", function="Tensor.numpy within torch.autograd.forward_ad.dual_level")
     _check(tracer, tensor, force)
     if not force:  # of one that requires grad eager raises: so the answer holds for such inputs only
@@ -78,7 +78,7 @@ def _prepare(tracer: TracerView, cls: type) -> None:
         "__array_ufunc__": _ufunc(tracer),
         "__array_function__": _function(tracer),
         "__array__": _refused(tracer, "numpy.ndarray.__array__"),
-        "__dlpack__": _refused(tracer, "numpy.ndarray.__dlpack__"),  # C code would read a stand-in's memory
+        "__dlpack__": _refused(tracer, "numpy.ndarray.__dlpack__"),  # C code would read a fake tensor's memory
         "__getattr__": _missing(tracer),
         "__getattribute__": _with_class(tracer),  # a class cannot be given a property `__class__` later
         "dtype": property(_dtype(before["dtype"].fget)),

@@ -33,10 +33,10 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 
 
 def plan_library(tracer: TracerView, fn: Any) -> Step | None:
-    """The step of a call plan for a Python function of torch's that would run natively.
+    """Return the step of a call plan for a Python function of torch's that would run natively.
 
-    The C functions that it calls would read an array's memory, which is a stand-in's (`torch.as_tensor(lengths)` in
-    pack_padded_sequence). Interpreted, each of them has its rule.
+    The C functions that it calls would read the memory of an array on a fake tensor (`torch.as_tensor(lengths)` in
+    pack_padded_sequence). If it is interpreted, each of them has its rule.
     """
     is_library = type(fn) is FunctionType and fn.__module__.startswith("torch.")
     if not is_library or fn.__module__.startswith("torch._numpy") or id(fn) in tracer.rules:

@@ -1,10 +1,10 @@
-"""Whether the program goes on after an exception: read off its bytecode and exception tables, without raising one.
+"""Whether the program continues after an exception: read off its bytecode and exception tables, without raising one.
 
 `may_be_caught` follows an exception of known classes from the running frame outwards. In each frame it walks the
 instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
-raise`) or raise another whose class is named (`except X as error: raise Y("...") from error`) is no catch, unless C
-code takes that class for an answer; one from which a `return`, a `yield` or another `raise` can be reached is. What
-cannot be told counts as a catch.
+raise`) or raise another whose class is named (`except X as error: raise Y("...") from error`) does not catch it, unless
+C code treats that class as a result; one from which a `return`, a `yield` or another `raise` can be reached does. An
+undetermined case counts as a catch.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _PASSED = frozenset(
 )
 """Those of which nothing follows but the next instruction, whatever the exception."""
 _TAKEN_BY_C = (*PROTOCOL, TypeError)
-"""What C code between two frames may end: `hasattr` an AttributeError, `list` a TypeError of `__len__`."""
+"""Exceptions that C code between two frames may end: `hasattr` an AttributeError, `list` a TypeError of `__len__`."""
 
 
 def may_be_caught(frame: Any, kinds: Kinds = ANY) -> bool:
@@ -108,8 +108,8 @@ def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
 
 
 def in_handler(frame: Any) -> bool:
-    """Whether a handler covers the current instruction of `frame` or of a frame further out. It may be none that
-    catches: `leaves_as` tells."""
+    """Whether a handler covers the current instruction of `frame` or of a frame further out. `leaves_as` determines
+    whether it catches anything."""
     while frame is not None:
         if frame.code.co_exceptiontable:
             table = frame.info.handler_table

@@ -14,7 +14,7 @@ from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
 
 
 class ClassEntry(NamedTuple):
-    """What the namespace of `cls` has under a name."""
+    """The entry of the namespace of `cls` under a name."""
 
     cls: type
     value: Any
@@ -37,7 +37,7 @@ def namespace(cls: type) -> Any:
 
 
 def entry(cls: type, name: str) -> ClassEntry | None:
-    """What lookup on the type finds: the first class of the MRO that has `name`."""
+    """Return the entry that lookup on the type finds: that of the first class of the MRO that has `name`."""
     for base in mro_of(cls):
         space = namespace_of(base)
         if name in space:

@@ -74,8 +74,8 @@ class UniqueId(UniqueValue):
 
 
 class ObjectId(UniqueValue):
-    """The address of an object. A number with which it is compared may come from a library that has asked for it; not
-    so that of a tensor, for which the program may have a stand-in."""
+    """The address of an object. A number with which it is compared may come from a library that computed it; for a
+    tensor it may not, since the program may have a fake one."""
 
     __slots__ = ("_of_tensor",)
 
@@ -137,7 +137,7 @@ class ObjectIds(FeatureState):
         self._objects: dict[int, Any] = {}
 
     def of(self, value: Any) -> ObjectId:
-        """What stands for id(value)."""
+        """Return the symbolic result of id(value)."""
         tracer = self._tracer
         if is_tensor(value):
             for known in self._objects.values():
@@ -167,7 +167,7 @@ UNIQUE = frozenset(
 
 
 def of_call(tracer: TracerView, name: str, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Unrecordable:
-    """What stands for the result of a function that differs from call to call."""
+    """Return a symbolic value for the result of a function that differs from call to call."""
     found = unrecordable(tracer, name)
     if name not in UNIQUE or args or kwargs:
         return found
