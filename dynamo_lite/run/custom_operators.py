@@ -1,9 +1,9 @@
-"""Custom operators whose Python code changes what the program reads.
+"""Custom operators whose Python code changes state that the program reads.
 
 An operator is one call in the program, and its code runs when the program does: a list that it appends to is longer
-then, while what `forward` has read of the list is a constant. The code is not run in a trace; its instructions tell
-what it may change: names that it stores, and objects that it names beside an instruction or a method that changes
-something. (Kernels that `torch.library.impl` registers are not known.)
+then, while the values that `forward` has read of the list are constants. The code is not run in a trace; its
+instructions show what it may change: names that it stores, and objects that it names beside an instruction or a method
+that changes something. (Kernels that `torch.library.impl` registers are not known.)
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The checks of a run whose program has returned: passes, in the order in which they run.
 
 Those of `while_recording` may run code of the program (functions of registered containers, a tensor that is hashed):
-their operators are the program's. Those of RECORDED judge what the run left: the outputs, the arguments, torch's
-switches, attributes, memory, the journaled writes, gradients. Each raises the refusal of what it finds, or lets it go
-with a note where the caller said so (`effects="drop"`).
+their operators are the program's. Those of RECORDED judge the state after the run: the outputs, the arguments, torch's
+switches, attributes, memory, the journaled writes, gradients. Each raises the graph break for its finding, or adds a
+note instead if the caller chose so (`effects="drop"`).
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _custom_operators(run: FinishedRun, call: CallRecord) -> None:
-    """What the program reads is no state that an operator written in Python changes."""
+    """Check that the program reads no state that an operator written in Python changes."""
     if run.tracer.sees_python:
         custom_operators.check(run.tracer)
 
@@ -218,7 +218,7 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
-    """The caller could tell a result from eager's by its identity: noted, or refused if the caller said so."""
+    """Note a result that differs from eager's in its identity, or refuse it if the caller chose so."""
     if run.request.exact and not run.tracer.lets_pass(text):
         raise run.tracer.refusal(id, what=what)
     run.tracer.note(text)

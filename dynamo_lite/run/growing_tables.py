@@ -77,8 +77,8 @@ def _of(run: Run) -> HeldTables | None:
 
 
 def _longer(run: Run) -> dict[Symbol, int] | None:
-    """Sizes for which the branches go the other way that the example's sizes have closed to longer inputs; None if
-    there are no such branches."""
+    """Return sizes for which the branches take the other side that the example's sizes have closed to longer inputs;
+    None if there are no such branches."""
     assert run.declared is not None
     table = run.declared.table
     hints = {symbol: int(symbol.hint or 0) for symbol in table.symbols()}

@@ -43,12 +43,12 @@ class TorchImported(InternalError):
 
 
 class _Finder:
-    """A finder of `sys.meta_path` that ends the run of the thread that asks for a module of torch.
+    """A finder of `sys.meta_path` that ends the run of the thread that imports a module of torch.
 
-    It finds nothing, but for a function of torch's that is only to be kept away from TorchDynamo: `CalledDirectly`.
+    It finds nothing, except for a function of torch's that is only to be kept away from TorchDynamo: `CalledDirectly`.
 
-    An import that C++ asks for takes place (an exception there may end the process), of a torch without our functions.
-    The run goes on then, for nothing: as where the program lets go what is raised, `broken` is what counts.
+    An import by C++ takes place (an exception there may end the process), of a torch without our functions. The run
+    then continues without effect: as when the program suppresses the exception, `broken` counts.
     """
 
     def __init__(self) -> None:

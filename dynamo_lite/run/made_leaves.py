@@ -44,7 +44,7 @@ def carry(recorder: Recorder, outputs: FlatOutputs, numbers: list[int]) -> list[
 
 
 def _is_shared(recorder: Recorder, outputs: FlatOutputs, value: fx.Node, tensor: torch.Tensor) -> bool:
-    """Whether another output, or something from outside, shows the memory of an output."""
+    """Whether another output, or a tensor that existed before the call, shares the memory of an output."""
     key = storage_key(tensor)
     others = [
         leaf
