@@ -1,6 +1,6 @@
 """Calls of torch.distributed beside collectives (capture/kernels/collectives.py).
 
-The rank and the number of ranks are constants of the program; the notes say so. DTensors are tensors that wrap others.
+The rank and the number of ranks are constants of the program, with notes. DTensors are tensors that wrap others.
 """
 
 from __future__ import annotations

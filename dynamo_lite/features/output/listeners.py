@@ -28,7 +28,7 @@ class Listeners(FeatureState):
         self._heard: dict[int, Any] = {}
 
     def heard_by(self, listener: Any) -> None:
-        """What was skipped would have reached a handler, a filter, ... that is not the standard library's."""
+        """Record a handler, a filter, ... other than the standard library's that skipped output would have reached."""
         self._heard.setdefault(id(listener), listener)
 
     def read_by(self, places: Iterable[tuple[str, int, Any]]) -> Any:

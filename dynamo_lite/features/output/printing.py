@@ -1,7 +1,7 @@
 """print(), warnings.warn() and logging: skipped with a note, unless the program itself reads the output.
 
-A program that catches what it says (contextlib.redirect_stdout, warnings.catch_warnings(record=True),
-print(file=buffer)) reads it again: then it is no mere output.
+A program that captures its output (contextlib.redirect_stdout, warnings.catch_warnings(record=True),
+print(file=buffer)) may read it again: then it cannot be skipped.
 """
 
 from __future__ import annotations
