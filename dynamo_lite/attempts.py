@@ -53,7 +53,7 @@ EFFECTS = ("refuse", "exact", "drop")
 
 @dataclass(frozen=True)
 class Options:
-    """What `export` and `trace` take besides the call. Raises InvalidArguments for words that it does not know."""
+    """The options of `export` and `trace` besides the call. Raises InvalidArguments for unknown values."""
 
     dynamic_shapes: Any
     constraints: Any
@@ -192,10 +192,10 @@ def _as_it_is_called(
 def _captured(
     request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent
 ) -> tuple[ExportedProgram, Run]:
-    """A program with its branches and loops on data captured. Raises what is in the way of that.
+    """Return a program with its branches and loops on data captured. Raises the error that prevents it.
 
-    plain: where a trace that captures none of them has ended. It says more if that is the place where this one ends.
-    Where a branch is in the way, it may be one on sizes, which the example answers then.
+    plain: the error of the trace without control flow. It is preferred if both traces stop at the same line. If the
+    error is about a branch, it may be one on sizes; the example then decides it.
     """
     runs: list[Run] = []
 
@@ -224,7 +224,7 @@ def _captured(
 
 
 _OF_CAPTURE = frozenset({"branch-differs", "branch-gradient", "branch-unsupported", "loop-gradient"})
-"""What is refused of a branch or a loop where it is captured."""
+"""Errors in the capture of a branch or a loop."""
 
 
 def _unrolled(run: Run) -> int:
@@ -309,8 +309,8 @@ _SPLITS = 2
 
 
 def _equal_sizes(run: Run) -> list[Fact]:
-    """What a run has found out about sizes left to `Dim.AUTO` in terms of others: on the other side of a branch they
-    are so as well, and a branch on whether they are so is none."""
+    """Return the facts that a run has found about sizes left to `Dim.AUTO` in terms of others: they hold on the other
+    side of a branch as well, and a branch on them is not captured."""
     assert run.declared is not None and run.recorder.env is not None
     table = run.declared.table
     declared = set(table.symbols())

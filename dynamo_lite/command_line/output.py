@@ -31,7 +31,7 @@ class Output:
             self.fail(error, USAGE)
         except typer.Exit:
             raise
-        except Exception as error:  # a refusal, or what the program itself raises
+        except Exception as error:  # a graph break, or an exception of the program itself
             self.fail(error, FOUND)
 
     def finish(self, record: dict[str, Any], text: str, code: int = OK) -> NoReturn:

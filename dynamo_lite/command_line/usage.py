@@ -1,4 +1,4 @@
-"""What is wrong with a command itself, and the exit codes of all commands."""
+"""Errors in a command itself, and the exit codes of all commands."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ USAGE = 2
 
 
 class UsageError(Exception):
-    """The command line makes no sense; the message says how."""
+    """The command line makes no sense; the message states the reason."""

@@ -1,4 +1,4 @@
-"""What every name stood for in each minor version that was checked: manifests/2.13.json and so on.
+"""The meaning of every name in each minor version that was checked: manifests/2.13.json and so on.
 
     python -m dynamo_lite doctor --write-manifest
 
@@ -31,7 +31,7 @@ def read(version: Version) -> dict[str, str]:
 
 
 def names(version: Version | None = None) -> list[str]:
-    """What the tables name for a version."""
+    """Return the names in the tables for a version."""
     rows = {entry.symbol.name for entry in entries() if applies(entry.symbol, version)}
     return sorted(rows | set(named()))
 

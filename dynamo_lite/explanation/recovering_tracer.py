@@ -1,7 +1,7 @@
-"""A tracer that goes on after a problem where it can, to find the next one (dynamo_lite.explain).
+"""A tracer that continues after a problem if possible, to find the next one (dynamo_lite.explain).
 
-What it records is no program: a question about data is answered for the example, a call that is refused is left out or
-made once, an effect is dropped. Each problem is kept with what was done about it.
+Its recording is not a valid program: a question about data is answered for the example, a call that is refused is left
+out or made once, an effect is dropped. Each problem is kept with the action taken.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TENSOR_ATTRIBUTE = "tensor-attribute"
 
 @dataclass(frozen=True)
 class Problem:
-    """`error` is what export would raise; `then` says how the search went on, None if it ended here."""
+    """`error` is the one that export would raise; `then` is how the search continued, None if it ended here."""
 
     error: DynamoLiteError
     then: str | None = None
@@ -169,7 +169,7 @@ def _place(error: DynamoLiteError) -> Any:
 
 
 def _attribute_as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
-    """What puts back the attribute that a tensor has now."""
+    """Return a function that restores a tensor's current attribute."""
     with modes_off():
         missing = object()
         value = getattr(owner, key, missing)

@@ -1,4 +1,4 @@
-"""What is logged at the end of a trace or of a phase: graphs, guards, assumptions, effects, refusals, times."""
+"""Logs at the end of a trace or of a phase: graphs, guards, assumptions, effects, graph breaks, times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynamo_lite.logging.settings import anything_on, is_on, log
 
 
 class LoggedRun(Protocol):
-    """What is logged of a run (run/run.py)."""
+    """The part of a run that is logged (run/run.py)."""
 
     tracer: Any
     recorder: Any

@@ -1,4 +1,4 @@
-"""What is seen of one call from outside."""
+"""The observable results of one call."""
 
 from __future__ import annotations
 
