@@ -151,7 +151,7 @@ class Merge:
         return plan
 
     def contents(self, left: Any, right: Any) -> Plan:
-        """The same for what a snapshot holds: a dict, a list, a set or bytes."""
+        """Return the same for the contents of a snapshot: a dict, a list, a set or bytes."""
         if isinstance(left, dict):
             return self._entries(left, right)
         if isinstance(left, list):

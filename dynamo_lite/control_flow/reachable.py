@@ -78,8 +78,8 @@ def held_frames(tracer: Forking, values: Sequence[Any], wanted: set[int]) -> set
 
 
 def references_before(tracer: Forking, value: Any, frame: Any, roots: list[Any]) -> int:
-    """How often the program holds a container that it has made. roots: what `frame` has in use; 2 if there is too much
-    to look at."""
+    """Return how many references the program has to a container that it made. roots: the values in use in `frame`; 2 if
+    there are too many objects."""
     others = [other for other in _frames(tracer) if other is not frame]
     count = sum(root is value for root in roots)
     try:
@@ -91,8 +91,8 @@ def references_before(tracer: Forking, value: Any, frame: Any, roots: list[Any])
 
 
 class Used:
-    """Which objects that the run made can be got at after a side of `frame`, which goes on at `at`; the calls `over`
-    have ended then. Found when it is first asked."""
+    """The new objects that are reachable after a side of `frame`, which continues at `at`; the calls `over` have ended
+    then. Computed on first use."""
 
     def __init__(self, tracer: Forking, frame: Any, side: Side, at: int, over: Sequence[Any] = ()) -> None:
         self.tracer, self.frame, self.side, self.at, self.over = tracer, frame, side, at, over
@@ -120,7 +120,7 @@ class Used:
         return [*roots, *state.stack, self.side.result]
 
     def _now(self) -> dict[int, list[Any]]:
-        """id of an object → what the side has put into it. (The side is undone.)"""
+        """Return id of an object → the values that the side has put into it. (The side is undone.)"""
         found: dict[int, list[Any]] = {}
         for (owner, _), (_, contents) in self.side.heap.items():
             values = contents.values() if isinstance(contents, dict) else contents

@@ -60,9 +60,9 @@ class BeginsAgain(BaseException):
 
 
 class JoinsLater(BeginsAgain):
-    """A branch within a side joins behind the place that the side runs to: the branch around has to join there, too.
+    """A branch within a side joins after the end of the side: the enclosing branch has to join there, too.
 
-    frame, at: the frame of the branch around, and the instruction. in_caller: not in that frame, but in its caller.
+    frame, at: the frame of the enclosing branch, and the instruction. in_caller: not in that frame, but in its caller.
     """
 
     def __init__(self, frame: Any, at: int, in_caller: bool = False) -> None:
@@ -209,13 +209,13 @@ class Side:
     grads: dict[int, bool] = field(default_factory=dict)
 
     def let_go(self) -> None:
-        """The sides are merged: what they held may die when the program drops it."""
+        """Release the state: the sides are merged, and objects that they held may die when the program drops them."""
         if self.state is not None:
             self.state.let_go()
         self.copies.clear()
 
     def requires_grad(self, tensor: Any) -> bool:
-        """Whether a tensor from around requires grad after it."""
+        """Whether an outer tensor requires grad after it."""
         return self.grads.get(id(tensor), tensor.requires_grad)
 
 

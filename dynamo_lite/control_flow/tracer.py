@@ -1,4 +1,4 @@
-"""The tracer that captures branches on data: what it adds to `Tracer` are the interpreter's questions about jumps."""
+"""The tracer that captures branches on data: it adds the interpreter's hooks for jumps to `Tracer`."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Branch:
             self.choice = ConditionalValue(env, self.relation).one
 
     def capture(self) -> Any:
-        """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
+        """Run both sides, merge them, and continue after the join. Returns the result of the jump's handler."""
         try:
             with self.tracer.ways.of(self.tracer, self.frame, self.at):
                 answer = reported(self.tracer.recorder, self._capture)
@@ -113,13 +113,13 @@ class Branch:
         return answer
 
     def let_go(self) -> None:
-        """It is over: what it kept may die when the program drops it."""
+        """End the branch: objects that it kept alive may die when the program drops them."""
         self.base.let_go()
         for side in self.made:
             side.let_go()
 
     def go_on(self, merged: Merged) -> Any:
-        """Let the frame go on with what was merged. Returns what the jump's handler returns."""
+        """Let the frame continue with the merged state. Returns the result of the jump's handler."""
         return merged.end()
 
     def refuse(self, problem: CannotMerge) -> NoReturn:
@@ -181,7 +181,7 @@ class Branch:
             self.tracer.joins.pop()
 
     def _put_merged(self, at: int, merged: Merged, sides: dict[bool, Side]) -> None:
-        """Record the operator, and write what was merged."""
+        """Record the operator, and write the merged values."""
         tracer, left, right = self.tracer, sides[True], sides[False]
         assert left.reads is not None and right.reads is not None
         self.reads.joined(left.reads, right.reads).put(tracer.reads)
@@ -203,9 +203,9 @@ class Branch:
         tracer.branches.note(self, at, merged.merge, made)
 
     def _captured_in_caller(self) -> tuple[bool, Any]:
-        """Run both sides on in the frame that has called this one, with what the call returns on each.
+        """Run both sides on in the caller of this frame, with the call's result on each.
 
-        (False, None) if it is not known how that frame goes on, or if that does not help; nothing is recorded then.
+        (False, None) if it is not known how that frame continues, or if that does not help; nothing is recorded then.
         """
         tracer = self.tracer
         caller = None if self.around is not None else caller_of(tracer, self.frame)
@@ -305,7 +305,7 @@ class Branch:
         return start
 
     def assert_not(self, raised: list[bool], sides: dict[bool, Side]) -> Any:
-        """A side that raises: the program asserts that it is not taken, and goes on with the other."""
+        """Handle a side that raises: the program asserts that it is not taken, and continues with the other."""
         tracer = self.tracer
         if self.choice is not None:
             raise CannotMerge("branch-unsupported", why="a side raises")
@@ -368,7 +368,7 @@ class _InCaller(Branch):
         return self.inner.begin(truth)
 
     def first_join(self) -> int:
-        """Behind the instruction that takes the value of the expression that the call is part of."""
+        """Return the instruction after the one that takes the value of the expression that the call is part of."""
         at = super().first_join()
         while at != END and not takes_value(self.flow, at):
             at = self.flow.join(at)

@@ -1,8 +1,8 @@
-"""Calls that are left by both sides of a branch: which frame has made a call, and how it goes on behind it.
+"""Calls that are left by both sides of a branch: which frame has made a call, and how it continues after it.
 
-A frame calls another through functions of the interpreter and of the tracer. Where these are known to do nothing with
-the result but hand it on, the frame can be run on with the result that one side of a branch has. When the sides are
-merged, `ContinueIn` leaves the calls, and the frame goes on where its sides have joined.
+A frame calls another through functions of the interpreter and of the tracer. If these are known only to pass the result
+on, the frame can be run on with the result that one side of a branch has. When the sides are merged, `ContinueIn`
+leaves the calls, and the frame continues where its sides have joined.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Caller(NamedTuple):
 
 
 def caller_of(tracer: Forking, frame: Any) -> Caller | None:
-    """The frame that gets what `frame` returns as the value of an expression. None if there is none, or if it is not
-    known that nothing else is done behind the call."""
+    """Return the frame that gets the result of `frame` as the value of an expression. None if there is none, or if it
+    is not known that nothing else is done after the call."""
     caller = frame.back
     if caller is None or tracer.vm.frees or frame.info.kind != PLAIN or caller.info.kind != PLAIN:
         return None

@@ -15,7 +15,7 @@ _CARRIED_ON = 100
 _ATTEMPTS = 7
 """Joins that are tried for one branch."""
 IN_CALLER: Final = -2
-"""Stands for a join in the caller of the branch's frame."""
+"""A join in the caller of the branch's frame."""
 
 
 class Joins:
@@ -70,14 +70,14 @@ class Joins:
         return None
 
     def _begins(self) -> bool:
-        """Whether the nearest join is to be tried, behind the one of last time."""
+        """Whether the nearest join is to be tried, after that of the last time."""
         if self.last_time is None:
             return False
         self.last_time, self.at = None, self.first
         return True
 
     def move(self, later: JoinsLater) -> None:
-        """A branch within a side joins behind `at`."""
+        """Move the join: a branch within a side joins after `at`."""
         if later.in_caller:
             self.unlike, self._is_around = CannotMerge("branch-differs"), True
         else:
@@ -113,7 +113,7 @@ class Joins:
         return self.branch.tracer.ways.runs > _CARRIED_ON
 
     def _later(self, unmergeable: list[int], on_stack: bool) -> None:
-        """Join where what differs is not used any more; if that does not help, at the first one again."""
+        """Join where the values that differ are dead; if that does not help, at the first join again."""
         self.number += 1
         if self.at == END or self.number == _ATTEMPTS or self.is_enough():
             if self.problem is not None:

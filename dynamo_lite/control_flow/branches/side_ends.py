@@ -60,7 +60,7 @@ def _check_held(left: Side, right: Side) -> None:
 
 
 def _plan_end(branch: Forked, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
-    """Where and with what the frame goes on; the variables in use that could not be merged."""
+    """Plan where and with which state the frame continues; return also the live variables that could not be merged."""
     frame, around = branch.frame, branch.around
     assert left.state is not None and right.state is not None
     if around is not None and (left.pc != right.pc or left.pc in around.again):

@@ -1,8 +1,8 @@
-"""A branch on sizes that is carried through the whole program: one torch.cond of the program as it is on either side.
+"""A branch on sizes that is carried through the whole program: one torch.cond of the program on either side.
 
-The answer of a branch may be used up to the end: `if n == 1: mask = None`, and each layer asks `if mask is not None`.
-The sides of a branch cannot leave callers that have loops and generators at work. Then the condition is asked before
-the program begins, and the program is run on both sides.
+The result of a branch may be used up to the end: `if n == 1: mask = None`, and each layer tests `if mask is not None`.
+The sides of a branch cannot leave callers with running loops and generators. Then the condition is evaluated before the
+program begins, and the program is run on both sides.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _either_way(program: Any, args: Any, kwargs: Any, conditions: Any) -> Any:
 
 
 def is_before_program(frame: Any) -> bool:
-    """Whether a frame is that which asks before the program begins."""
+    """Whether a frame is the one that evaluates the condition before the program begins."""
     return frame.code is _either_way.__code__
 
 

@@ -136,7 +136,7 @@ class GrownList(list[Any]):
         return total
 
     def truth(self) -> Any:
-        """Whether any item is there: a bool, or what is known at run time only."""
+        """Return whether any item is present: a bool, or a value known at run time only."""
         if self.has_item():
             return True
         flags = None if self.is_certain() else self.rows().flags

@@ -1,4 +1,4 @@
-"""Putting a `GrownList` everywhere where the program holds the list that it stands for."""
+"""Puts a `GrownList` wherever the program holds the list that it replaces."""
 
 from __future__ import annotations
 

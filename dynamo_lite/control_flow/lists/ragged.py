@@ -94,7 +94,7 @@ class Lengths(NamedTuple):
 
 
 def along(rows: torch.Tensor, dim: int) -> torch.Tensor:
-    """torch.cat of the rows along their `dim`. (Laid out before: torch's decompositions ask whether flatten copies.)"""
+    """torch.cat of the rows along their `dim`. (Copied before: torch's decompositions query whether flatten copies.)"""
     moved = rows if dim == 0 else rows.movedim(0, dim).clone(memory_format=torch.contiguous_format)
     return moved.flatten(dim, dim + 1)
 

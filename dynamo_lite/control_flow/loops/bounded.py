@@ -158,8 +158,8 @@ class Before:
 
 
 def captured(tracer: Forking, loop: Any, iterator: Bounded) -> tuple[bool, Any]:
-    """Try to make an operator of a DataLoop, the rest of what `iterator` goes over: (whether it is one, what the
-    handler returns)."""
+    """Try to capture a DataLoop over the rest of `iterator` as an operator; return (whether it succeeded, the result of
+    the handler)."""
     rest = iterator.rest
     rest.tries += 1
     rest.is_due = False

@@ -264,7 +264,7 @@ class Carried:
         return at
 
     def put(self, results: Sequence[Any], leave: bool) -> None:
-        """Give the frame and the heap the values made of `results`. leave: it goes on behind the loop."""
+        """Give the frame and the heap the values made of `results`. leave: it continues after the loop."""
         self.merge.give([*results])
         self.put_frame()
         self.merge.fill()
@@ -331,7 +331,7 @@ def note_results(
 
 
 Row = tuple[list[Any], list[Any]]
-"""(tensors that a loop carries or gives, what they may be in eager)"""
+"""(tensors that a loop carries or returns, tensors that they may be in eager)"""
 
 
 def note_groups(tracer: Forking, rows: Sequence[Row]) -> None:

@@ -66,7 +66,7 @@ class Rounds:
         return []
 
     def kept(self) -> Rounds:
-        """The same for later: what the program does to the shape of a tensor changes no item that it has given."""
+        """Return the same for later: later changes to the shape of a tensor do not affect its items."""
         return self
 
     def __iter__(self) -> Counter:

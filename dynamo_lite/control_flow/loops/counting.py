@@ -86,7 +86,7 @@ def left_out(body: Level, results: list[Any], pairs: Sequence[Pair], counted: Co
 
 
 def _drop_unused_results(cond: fx.Node, sides: Sequence[fx.GraphModule]) -> None:
-    """Leave out of a torch.cond what it gives to the test: in a scan torch has no gradient for one that gives bools."""
+    """Remove results of a torch.cond that only the test uses: a scan has no gradient for one that returns bools."""
     used = sorted({user.args[1] for user in cond.users})  # type: ignore[type-var]
     ends = [side.graph.output_node() for side in sides]
     if not used or len(used) == len(ends[0].args[0]):  # type: ignore[arg-type]

@@ -43,8 +43,8 @@ class _Exit(Branch):
 
 
 def left_from_within(tracer: Forking, loop: Any, ways: Sequence[Any]) -> Any:
-    """The frame stands behind a DataLoop: go on by which exit it was left. ways: a bool tensor for each exit. Returns
-    what the handler of a jump returns."""
+    """Continue after a DataLoop by the exit through which it was left. ways: a bool tensor for each exit. Returns the
+    result of the handler of a jump."""
     exits = [(exit, way) for exit, way in zip(loop.open.exits, ways) if exit in loop.open.iterators]
     return _go_on(tracer, loop.frame, loop.open, loop.at, exits) if exits else None
 

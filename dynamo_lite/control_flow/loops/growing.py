@@ -24,7 +24,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Going = Mapping[Any, Any]
-"""Numbers that depend on whether a loop is left → what they are if it is not."""
+"""Numbers that depend on whether a loop is left → their values if it is not."""
 
 
 class Growing(NamedTuple):

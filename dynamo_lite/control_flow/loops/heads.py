@@ -44,10 +44,10 @@ _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
 def goes_into_for(frame: Any, or_list: bool) -> bool:
-    """Whether what the current call returns goes into a `for`: at once, or as an argument of enumerate, zip, map.
+    """Whether the result of the current call goes into a `for`: at once, or as an argument of enumerate, zip, map.
     or_list: or into `list()`, torch.tensor(), or a variable.
 
-    What stands above it on the stack is counted; `below` is how much of the stack from before is still there.
+    `above` counts the values above it on the stack; `below` is how much of the stack from before is still there.
     """
     above, below = 0, len(frame.stack)
     for handler, arg in frame.info.ops[frame.pc :]:

@@ -27,7 +27,7 @@ from dynamo_lite.value_types import CONSTANTS
 
 
 class _NoValue(Exception):
-    """There is nothing that can stand for a value on the other side."""
+    """There is no substitute for a value on the other side."""
 
 
 def fill(tracer: Forking, loop: OpenLoop, goes: Side, leaves: Side) -> None:
@@ -68,7 +68,7 @@ class _Filling:
             return own
 
     def contents(self, contents: Any, own: Any) -> Any:
-        """The same for what a dict or a list holds."""
+        """Return the same for the contents of a dict or a list."""
         if type(contents) is dict:
             entries = own if type(own) is dict else {}
             return {key: self.of(value, entries.get(key, MISSING)) for key, value in contents.items()}

@@ -18,7 +18,7 @@ from dynamo_lite.tracing.diagnostics import Abort
 
 
 def captured(loop: Any) -> Any:
-    """A DataLoop as an operator: with its gradient, or without if that is in the way, unless it is to be unrolled then.
+    """Capture a DataLoop as an operator: with its gradient, or without if that fails, unless it is to be unrolled then.
     Raises CannotMerge."""
     tracer = loop.tracer
     before, may_unroll = Before(tracer, loop.frame), _may_unroll(loop)

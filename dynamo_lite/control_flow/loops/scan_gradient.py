@@ -30,7 +30,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.undoing import attributes, changed
 
 _UNKNOWN = 3
-"""The number that stands for one that only run time knows."""
+"""The number that represents one known at run time only."""
 
 _SAVE_NOTHING = frozenset({torch.ops.aten.lstm.input, torch.ops.aten.lstm.data})
 """Operators whose kernel has autograd save an undefined tensor (oneDNN's workspace), which fake tensors hide."""
@@ -141,7 +141,7 @@ def _likely(symbol: Symbol) -> int:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """torch logs what it raises, and warns."""
+    """Suppress logs and warnings of torch about errors that it raises."""
     with changed(partial(logging.disable, logging.root.manager.disable)), changed(attributes(warnings, "filters")):
         logging.disable(logging.CRITICAL)
         with warnings.catch_warnings():

@@ -34,7 +34,7 @@ class FirstReads(NamedTuple):
         reads.seen_names.clear()
 
     def joined(self, left: FirstReads, right: FirstReads) -> FirstReads:
-        """The state behind the join; this is that of the fork."""
+        """Return the state after the join; this is that of the fork."""
         read_first, written = dict(self.read_first), dict(self.written)
         for place in dict.fromkeys([*left.read_first, *right.read_first]):
             answers = left.read_first.get(place), right.read_first.get(place)

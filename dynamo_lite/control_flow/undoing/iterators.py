@@ -53,7 +53,7 @@ def is_iterator(value: Any) -> bool:
 
 
 def copied(value: Any, memo: dict[int, Any]) -> Any:
-    """A copy that moves on by itself. memo: id → copy, so that what is shared stays shared."""
+    """Return a copy that advances independently. memo: id → copy, so that shared objects stay shared."""
     made = memo.get(id(value))
     if made is None:
         made = memo[id(value)] = _copied(value, memo)
@@ -84,7 +84,7 @@ def _goes_over(iterator: Any) -> tuple[int, ...]:
 
 
 def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
-    """A generator of the program's: its frame is ours, and a new driver goes on where the old one waits."""
+    """Copy a generator of the program: its frame is ours, and a new driver continues where the old one waits."""
     old = frame_of(value)
     assert old is not None
     variables, stack = (
@@ -249,13 +249,13 @@ class Watch:
         return [one for one, made in pairs if id(made) in within or position(one) != position(made)]
 
     def note_moved(self, values: Iterable[Any]) -> None:
-        """A side within this one has moved on copies of these. What it leaves in variables are copies, too."""
+        """Record that a side within this one has advanced copies of these. It leaves copies in variables, too."""
         self._moved_within += values
 
 
 def left_waiting(values: Iterable[Any]) -> bool:
-    """Whether one of `values` is a generator or coroutine that would run a handler or `finally` when it dies, which is
-    what it does when a side is undone. Such generators are given up."""
+    """Whether one of `values` is a generator or coroutine that would run a handler or `finally` when it dies, which
+    happens when a side is undone. Such generators are disabled."""
     found = False
     for value in values:
         kind = type(value)

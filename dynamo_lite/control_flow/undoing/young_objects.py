@@ -23,9 +23,9 @@ class Kept(list[Any]):
 class Point:
     """A point in time. (Only its `Points` makes one.)
 
-    What the collector lists behind `marker` is younger, and what has an id in `ids`: these were made between this point
-    and the next one, and were there at the last collection. (The id of one that has died since is that of a younger
-    object, if of any.)
+    Objects that the collector lists after `marker` are newer, and those with an id in `ids`: these were made between
+    this point and the next one, and existed at the last collection. (The id of one that has died since can only be that
+    of a newer object.)
     """
 
     def __init__(self, points: Points) -> None:
@@ -72,7 +72,7 @@ class Points:
 
     @contextmanager
     def here(self) -> Iterator[Point]:
-        """A point, which can be asked within."""
+        """Open a context with a point, which can be queried within."""
         point = Point(self)
         self._open.append(point)
         try:
@@ -83,12 +83,12 @@ class Points:
                 self._open[-1].ids |= point.ids
 
     def ids_from(self, point: Point) -> set[int]:
-        """ids of what is younger than `point` and was there at the last collection."""
+        """Return the ids of the objects that are newer than `point` and existed at the last collection."""
         later = self._open[self._open.index(point) :]
         return later[0].ids if len(later) == 1 else set().union(*(each.ids for each in later))
 
     def collect_if_due(self) -> None:
-        """Let the collector free what is garbage, if there may be much of it."""
+        """Let the collector free garbage, if there may be much of it."""
         if gc.get_count()[0] < _MOST_NEW:
             return
         self._note_ids()

@@ -30,7 +30,7 @@ _ASKED: dict[str, tuple[Any, ...]] = {
     "storage_offset": (torch.Tensor.storage_offset,),
     "_base": (TensorBase._is_view,),
 }
-"""Question → the functions that ask it. Some are attributes, too (tracing/tensors/attributes.py)."""
+"""Query → the functions that evaluate it. Some are attributes, too (tracing/tensors/attributes.py)."""
 
 
 def note(tracer: Forking, left: torch.Tensor, right: torch.Tensor, result: Any) -> None:

@@ -29,7 +29,7 @@ def note(
 
 
 def _is_its_own(env: Any, size: Any, *sizes: Any) -> bool:
-    """Whether a size is what a side gives for it."""
+    """Whether a size is the one that a side has."""
     return any(type(other) is torch.SymInt and env.unwrap(other) is env.unwrap(size) for other in sizes)
 
 
