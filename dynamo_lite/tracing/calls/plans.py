@@ -42,10 +42,12 @@ from dynamo_lite.value_types import C_FUNCTIONS
 class Plan(NamedTuple):
     """The steps of a call, in this order.
 
-    callable: returns the callable of this plan, or None if it no longer exists before: the steps before the rule rule:
-    answers the call, or lets it go on (a Python function at once: it is interpreted) after: the steps after the rule
-    keywords: a step for calls with keyword arguments numbers: the last step, for callables that do not support symbolic
-    sizes
+    callable: returns the callable of this plan, or None if it no longer exists
+    before: the steps before the rule
+    rule: answers the call, or lets it go on (a Python function at once: it is interpreted)
+    after: the steps after the rule
+    keywords: a step for calls with keyword arguments
+    numbers: the last step, for callables that do not support symbolic sizes
     """
 
     callable: Callable[[], Any]

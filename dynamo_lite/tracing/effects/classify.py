@@ -1,9 +1,9 @@
 """From the journal to the changes that the program must carry, may drop, or cannot express.
 
-Only changes of objects that existed before the call count. Each is one of: - a registered buffer's new value: part of
-the program (`buffer_updates`); - invisible: the same value as before, or a scratch attribute that is written before it
-is read: dropped, with a note; - pending: may be visible to a later call; decided by a second trace from the state after
-the first (pipeline.py).
+Only changes of objects that existed before the call count. Each is one of:
+- a registered buffer's new value: part of the program (`buffer_updates`);
+- invisible: the same value as before, or a scratch attribute that is written before it is read: dropped, with a note;
+- pending: may be visible to a later call; decided by a second trace from the state after the first (pipeline.py).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The run gets containers that the registered function makes of fake tensors. The function may compute their contents (a
 copy, a view, a concatenation with nothing), and omit state that the user's own object holds:
 
-- a tensor that flatten returns for a leaf, with the value of that leaf in the example, *is* that input; - any other
-tensor is computed from the inputs by recorded operators, and may not be changed in place: eager would
+- a tensor that flatten returns for a leaf, with the value of that leaf in the example, *is* that input;
+- any other tensor is computed from the inputs by recorded operators, and may not be changed in place: eager would
   change the user's;
 - state of the user's object that the made one lacks, or that differs, may be read by the program only if that
   makes no difference (run/lost_state.py).

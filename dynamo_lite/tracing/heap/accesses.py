@@ -1,21 +1,31 @@
 """One access of the program to an object: how, with what key, and where the program was.
 
-=============  ==============================================  ======================== how            what the program
-read                           key =============  ==============================================
-======================== "attr"         an attribute, or that it is not there           its name "item"         an item,
-or that it is not there                its key "entry"        an item whose key is not an atom, or its absence "key"
-whether a key is there                          the key "cell"         the contents of a closure's cell "length"
-the number of items "truth"        whether it is empty "items"        the items, in order "keys"         the keys of a
-dict, in order; the items of another container "parts"        everything in it, through built-in containers "state"
-everything in it, through attributes as well "hooks"        that a module has no hooks "is"           whether it is
-another object                    the other's id "context"      the value of a ContextVar "referent"     what a weak
-reference refers to "own"          what the class's own namespace has under        the name
+=============  ==============================================  ========================
+how            what the program read                           key
+=============  ==============================================  ========================
+"attr"         an attribute, or that it is not there           its name
+"item"         an item, or that it is not there                its key
+"entry"        an item whose key is not an atom, or its absence
+"key"          whether a key is there                          the key
+"cell"         the contents of a closure's cell
+"length"       the number of items
+"truth"        whether it is empty
+"items"        the items, in order
+"keys"         the keys of a dict, in order; the items of another container
+"parts"        everything in it, through built-in containers
+"state"        everything in it, through attributes as well
+"hooks"        that a module has no hooks
+"is"           whether it is another object                    the other's id
+"context"      the value of a ContextVar
+"referent"     what a weak reference refers to
+"own"          what the class's own namespace has under        the name
                a name, or that it is not there
 "class"        everything that a class and its
                bases have
-"names"        the names of all attributes (`dir`) "registry"     what was registered with an abstract class
-"subclasses"   the direct subclasses of a class =============  ==============================================
-========================
+"names"        the names of all attributes (`dir`)
+"registry"     what was registered with an abstract class
+"subclasses"   the direct subclasses of a class
+=============  ==============================================  ========================
 """
 
 from __future__ import annotations

@@ -33,10 +33,11 @@ _NONE = -1
 class FunctionCall(NamedTuple):
     """The values of one call of a Function, as nodes.
 
-    inputs: those that a gradient may flow to, one for each argument. results: those that a gradient may flow through,
-    as they came out of the forward. dirty: the numbers of results that are inputs, changed in place; single: the result
-    is a tensor, not a tuple. backward: the sub-graph (gradients of the results → gradients of `inputs`), not finished;
-    gradients: its results; saved: the outer values that it uses.
+    inputs: those that a gradient may flow to, one for each argument.
+    results: those that a gradient may flow through, as they came out of the forward.
+    dirty: the numbers of results that are inputs, changed in place; single: the result is a tensor, not a tuple.
+    backward: the sub-graph (gradients of the results → gradients of `inputs`), not finished; gradients: its
+    results; saved: the outer values that it uses.
     """
 
     inputs: Sequence[fx.Node]

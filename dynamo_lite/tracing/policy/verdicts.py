@@ -9,15 +9,19 @@ from typing import NamedTuple
 class CallKind(Enum):
     """The effect of a call on a trace.
 
-    PURE       its result depends on its arguments (and their contents) alone, and it changes nothing CALLS_BACK pure
-    except for the Python functions that it calls, which are interpreted OPERATOR   torch's: recorded, or a query of a
-    tensor that a fake tensor answers MUTATES    changes arguments of which the journal takes a snapshot first OPAQUE
-    reads or moves the state of arguments of which no snapshot can be taken: those must be the program's own ARRAYS
-    numpy's: pure, except for the arrays among its arguments that it may write into LOCK       takes or gives back a
-    lock: every lock must be given back by the end EFFECT     writes output and returns nothing of use: skipped, with a
-    note UNRECORDABLE  gives another answer in each call (an address, the clock, a random number) RNG        advances a
-    random number generator that existed before the call PROCESS    changes a setting of the whole process WORLD
-    files, the network, other processes UNKNOWN    in no table
+    PURE       its result depends on its arguments (and their contents) alone, and it changes nothing
+    CALLS_BACK pure except for the Python functions that it calls, which are interpreted
+    OPERATOR   torch's: recorded, or a query of a tensor that a fake tensor answers
+    MUTATES    changes arguments of which the journal takes a snapshot first
+    OPAQUE     reads or moves the state of arguments of which no snapshot can be taken: those must be the program's own
+    ARRAYS     numpy's: pure, except for the arrays among its arguments that it may write into
+    LOCK       takes or gives back a lock: every lock must be given back by the end
+    EFFECT     writes output and returns nothing of use: skipped, with a note
+    UNRECORDABLE  gives another answer in each call (an address, the clock, a random number)
+    RNG        advances a random number generator that existed before the call
+    PROCESS    changes a setting of the whole process
+    WORLD      files, the network, other processes
+    UNKNOWN    in no table
     """
 
     PURE = "pure"

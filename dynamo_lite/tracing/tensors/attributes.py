@@ -28,9 +28,11 @@ _PARTS = frozenset({"real", "imag"})
 class TensorWrites(FeatureState):
     """The program's writes to attributes of tensors.
 
-    drops: whether attributes that it sets on older tensors are left out of the program lost: those that were inference:
-    where it first entered torch.inference_mode made_leaf: where the program first set requires_grad on a tensor of its
-    own wrappers: the tensors around others that it has made, by id
+    drops: whether attributes that it sets on older tensors are left out of the program
+    lost: those that were
+    inference: where it first entered torch.inference_mode
+    made_leaf: where the program first set requires_grad on a tensor of its own
+    wrappers: the tensors around others that it has made, by id
     """
 
     stays = "the places and attributes are noted or refused, on whichever side they are"
