@@ -33,7 +33,7 @@ class Assembly:
         self.reads: dict[type, Reader] = _joined((f.name, f.reads) for f in self.features if f.reads is not None)
 
     def rules(self) -> dict[int, Step]:
-        """id(callable) → rule, for what is loaded now."""
+        """Return id(callable) → rule, for the modules loaded now."""
         return _joined((f.name, f.rules()) for f in self.features if f.rules is not None)
 
 

@@ -42,11 +42,11 @@ class Refusing(Observer):
 
     Attributes:
         vm: the interpreter that runs the program.
-        broken: the first error that stopped the trace, which counts even if the program swallows what was raised.
+        broken: the first error that stopped the trace, which counts even if the program suppresses the exception.
     """
 
     goes_on = False
-    """Whether the run goes on past what is refused, to find more (`explain`)."""
+    """Whether the run continues after an error, to find more (`explain`)."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Mark] = {}
@@ -118,7 +118,7 @@ class Refusing(Observer):
         return leaves_as(self.vm.frame, kinds)
 
     def lets_pass(self, text: str) -> bool:
-        """Whether the trace goes on though `text` is true, which a strict one refuses."""
+        """Whether the trace continues though `text` is true, which a strict one refuses."""
         return False
 
     def refuse_text(self) -> None:
@@ -127,7 +127,7 @@ class Refusing(Observer):
             self.refuse("tensor-repr")
 
     def abort(self, error: DynamoLiteError) -> NoReturn:
-        """Stop the trace. The first error counts, even if the program swallows what is raised here."""
+        """Stop the trace. The first error counts, even if the program suppresses the exception raised here."""
         if self.broken is None:
             self.broken = error
             if isinstance(error, DataDependent):

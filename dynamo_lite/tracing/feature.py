@@ -2,7 +2,7 @@
 
 A feature is a folder of `dynamo_lite/features` whose file `feature.py` has `FEATURE`, an instance of `Feature`, or one
 file that has it. That is all there is of it: the engine (`dynamo_lite/tracing`, `dynamo_lite/run`) imports no feature.
-`assemble.py` makes of the records what the engine uses.
+`assemble.py` joins the records for the engine.
 """
 
 from __future__ import annotations

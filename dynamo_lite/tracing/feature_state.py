@@ -17,7 +17,7 @@ class FeatureState:
     """The state of one feature during a run: `TracerView.own` creates it when it is first needed."""
 
     from_the_start: ClassVar[bool] = False
-    """Whether it is made when the run begins, whether or not it is asked for."""
+    """Whether it is made when the run begins, even if it is never used."""
 
     stays: ClassVar[str] = ""
     """Why the state may stay as a side leaves it; empty if it is put back."""
@@ -36,7 +36,7 @@ class FeatureState:
         raise NotImplementedError
 
     def restore(self, saved: Any) -> None:
-        """Put back what `save` gave, when the side is over."""
+        """Restore the result of `save`, when the side is over."""
         raise NotImplementedError
 
     def changed(self, saved: Any) -> str | None:

@@ -19,16 +19,16 @@ from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 Step = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any]], Any]
-"""(tracer, fn, args, kwargs) → what stands for the call's result, or NOT_HANDLED to go on."""
+"""(tracer, fn, args, kwargs) → the call's result, or NOT_HANDLED to continue."""
 
 Reader = Callable[["TracerView", Any, str, Any], Any]
-"""(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
+"""(tracer, owner, key, value) → the value that the program sees, or NOT_HANDLED to continue."""
 
 
 class NativeCall:
     """The last call of the program that runs natively.
 
-    function: what is called; None when no such call is running
+    function: the callable; None when no such call is running
     serial: how many there were
     """
 
@@ -38,7 +38,7 @@ class NativeCall:
 
 
 class Refusals(Protocol):
-    """How a feature stops the trace, or notes what it assumes (diagnostics.py)."""
+    """The interface by which a feature stops the trace, or notes its assumptions (diagnostics.py)."""
 
     broken: Any
 

@@ -82,7 +82,7 @@ class TraceContext:
         return frame
 
     def source_fn_stack(self) -> list[tuple[str, Any]]:
-        """[(name, what was called)]: a module of torch.nn, else the torch function. The name is one per call."""
+        """Return [(name, callable)]: a module of torch.nn, else the torch function. The name is one per call."""
         leaf = self._tracer.modules.leaf
         if leaf is not None:
             return [(self._name(leaf.cls.__name__.lower(), leaf.serial), leaf.cls)]
@@ -164,7 +164,7 @@ class TraceContext:
         return seeded_draws.drawn(self._tracer, func, args, kwargs)
 
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
-        """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""
+        """The same for an operator's assertions on sizes known at run time only, and for `errors` of Python's own."""
         self.may_raise(what, errors or _OF_SIZES)
 
 

@@ -1,9 +1,8 @@
-"""Who listens when the program reads: attributes, by the type of the object and by the name; items; looks.
+"""Listeners for reads of the program: attributes, by the type of the object and by the name; items; looks.
 
-A reader is `(tracer, owner, key, value) -> what the program sees, or NOT_HANDLED to go on` to the access log. The table
-is asked once per type and run. A read that has no reader, and that the log has already, costs one look-up
-(`Reads.seen`). What listens to a look (`in`, iteration, `is`, an attribute that is not there) is
-`(tracer, owner, key)`.
+A reader is `(tracer, owner, key, value) -> the value that the program sees, or NOT_HANDLED to continue` to the access
+log. The table is used once per type and run. A read that has no reader, and that the log has already, costs one look-up
+(`Reads.seen`). A listener for a look (`in`, iteration, `is`, an attribute that is not there) is `(tracer, owner, key)`.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def _of_frame(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
 
 
 def _of_generator(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
-    """The frame and the code of a generator or coroutine are the program's, where a native one stands for it."""
+    """Return the program's frame and code of a generator or coroutine, in place of those of its native driver."""
     if value is None or key not in _OF_GENERATORS or not is_driver(getattr(value, "f_code", value)):
         return NOT_HANDLED
     native = getattr(owner, f"{key[:2]}_frame")
@@ -70,7 +69,7 @@ _OF_GENERATORS = frozenset({"gi_frame", "gi_code", "cr_frame", "cr_code", "ag_fr
 
 
 def _of_another(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
-    """A read of `super()`, of a bound method, of a view is one of what stands behind it."""
+    """A read of `super()`, of a bound method, of a view is one of the underlying object."""
     return NOT_HANDLED
 
 

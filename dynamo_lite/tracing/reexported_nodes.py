@@ -16,7 +16,7 @@ Stack = dict[str, tuple[str, str]]
 
 
 class ReexportedNodes:
-    """The nodes behind the frames of one trace."""
+    """The nodes for the frames of one trace."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[Any, fx.Node | None]] = {}  # by module and line; keeps the module

@@ -151,7 +151,7 @@ class Tracer(Refusing):
         """The program returns these tensors."""
 
     def check_raised(self, error: Exception) -> None:
-        """Refuses what the program has raised, where eager may raise something else."""
+        """Refuse an exception of the program, if eager may raise another."""
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))

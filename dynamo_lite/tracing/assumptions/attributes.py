@@ -103,7 +103,7 @@ class AttributePlaces(ContainerPlaces):
         self.place(held, self.child(source, "slot", name), site)
 
     def class_entry(self, cls: type, name: str, found: ClassEntry, site: Site | None) -> None:
-        """`cls.name` is what the namespace of `found.cls` holds."""
+        """Guard that `cls.name` is the entry of the namespace of `found.cls`."""
         if (id(cls), name) in self._class_entries or not is_changeable(found.cls):
             return  # C types do not change
         self._class_entries.add((id(cls), name))

@@ -1,4 +1,4 @@
-"""Sources, and what is guarded where a value is found: the base of the walk in walk.py."""
+"""Sources, and the guards for a value that is found at one: the base of the walk in walk.py."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class GuardBuilder:
             self.guards.append(Guard(kind, source, expected, site, other))
 
     def place(self, value: Any, source: Source, site: Site | None, fixed: bool = False) -> None:
-        """`value` is at `source`: guard what the program may know of it, and go on from there.
+        """Guard what the program may know of `value`, which is at `source`, and continue from there.
 
         `fixed`: a place that holds one object for good (a module's global, a class attribute): functions and
         descriptors there are known by identity.
@@ -191,7 +191,7 @@ class GuardBuilder:
                 self.attribute_of_tensor(tensor, source, name, site)
 
     def attribute_of_tensor(self, tensor: torch.Tensor, source: Source, name: str, site: Site | None) -> None:
-        """One of these; what torch itself answers is in the tensor's facts."""
+        """Guard one of these; torch's own answers are in the tensor's facts."""
         if classes.entry(type(tensor), name) is None:
             namespace, below = classes.instance_dict(tensor) or {}, self.child(source, "dict")
             if name in namespace:

@@ -33,7 +33,7 @@ _MISSING = object()
 _OF_SIGNATURES = ("__wrapped__", "__signature__")
 """Attributes of a function in whose place inspect.signature looks at another function, or at none."""
 _SHOWS_DICTS = sys.version_info < (3, 13)
-"""Whether the collector is shown the `__dict__` of each instance that has been asked for one."""
+"""Whether the collector sees the `__dict__` of each instance whose `__dict__` has been accessed."""
 
 
 class Walk(AttributePlaces):

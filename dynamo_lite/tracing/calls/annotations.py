@@ -35,7 +35,7 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 
 
 def call_constant(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `fn` outside of the recording; what it returns is a constant. It gets the example's data of an input."""
+    """Call `fn` outside of the recording; its result is a constant. It gets the example's data of an input."""
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: _real(tracer, leaf), (args, kwargs))
     if any(is_fake(leaf) or type(leaf) in SYMBOLIC for leaf in pytree.tree_leaves((args, kwargs))):

@@ -88,7 +88,7 @@ def name_of(function: Any) -> str:
 
 
 def _made(tracer: Tracer) -> set[int]:
-    """The ids of the touched objects that the call has made itself: they keep what they hold."""
+    """Return the ids of the touched objects that the call has made itself: they keep their contents."""
     owners = tracer.journal.owners()
     if not owners:
         return set()

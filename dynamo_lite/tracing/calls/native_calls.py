@@ -23,8 +23,8 @@ Action = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any], CallVerdi
 
 
 def plan(fn: Any) -> tuple[Step | None, Step | None, Step | None]:
-    """The steps of a call plan for what is written in C: the verdict carried out; what is journaled after a rule has
-    let the call pass (it has judged the rest); and what keyword arguments mean."""
+    """Return the steps of a call plan for a C callable: the verdict carried out; the journaling after a rule has let
+    the call pass (it has judged the rest); and the handling of keyword arguments."""
     verdict = verdict_of(fn)
     if verdict is PYTHON:
         return None, None, None
@@ -78,7 +78,7 @@ def _check_out(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def before_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """All steps of `plan`, for a rule that knows of no plan. NOT_HANDLED to go on, else what stands for the result."""
+    """Run all steps of `plan`, for a rule without a plan. NOT_HANDLED to continue, else the call's result."""
     native, _, keywords = plan(fn)
     answer = NOT_HANDLED if native is None else native(tracer, fn, args, kwargs)
     return keywords(tracer, fn, args, kwargs) if answer is NOT_HANDLED and keywords is not None else answer

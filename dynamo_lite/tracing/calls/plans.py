@@ -1,13 +1,13 @@
-"""Call plans: what a call means for a trace, decided once per callable and run.
+"""Call plans: how a call is handled in a trace, decided once per callable and run.
 
-A plan is the list of what features do before the call: *steps* `(tracer, fn, args, kwargs) -> answer or NOT_HANDLED`.
-A row of the tables below is a feature's own function: it looks at a callable and returns its step, or None where it has
-nothing to do with it. What depends on the frame, on the arguments or on state is asked by the step, in each call.
+A plan is the list of what features do before the call: *steps* `(tracer, fn, args, kwargs) -> answer or NOT_HANDLED`. A
+row of the tables below is a feature's own function: it looks at a callable and returns its step, or None if the feature
+does not handle it. Conditions on the frame, on the arguments or on state are checked by the step, in each call.
 
-Plans are kept by identity, with a reference that shows whether the id is still the callable's own. Kept are those of
-functions, of classes and of C callables: what such an object is does not change. (What may change of a function, its
-code and a mark as a constant, is asked in each call.) Those of other objects with a `__call__` are made for each call.
-When a feature wakes, all plans are made again.
+Plans are cached by identity, with a reference that shows whether the id is still the callable's own. Cached are those
+of functions, of classes and of C callables: such an object does not change its nature. (What may change of a function,
+its code and a mark as a constant, is checked in each call.) Those of other objects with a `__call__` are made for each
+call. When a feature wakes, all plans are made again.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _WATCHERS: dict[str, Planner] = {
 }
 """Feature → the row that looks at every call while the feature is awake."""
 _WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": deferred_str.before_write}
-"""Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
+"""Feature → its listener for every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, hashing.plan_own_hash)
 """Planners for Python functions without a rule."""
 _BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)

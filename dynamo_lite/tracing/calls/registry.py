@@ -128,13 +128,13 @@ def _of_generator(name: str) -> Step:
 
 _RANDOM = "global-rng"
 _DRAWS_IN_PYTHON: tuple[Any, ...] = (random.Random.shuffle,)
-"""Change a generator and what they are given by code that is interpreted."""
+"""Change a generator and their arguments by code that is interpreted."""
 _ASKS_THE_SYSTEM = "torch._C.Generator.seed"
 _TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
 
 
 def _true(name: str) -> Step:
-    """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
+    """Return the rule for a query whether this is a trace: yes. The program's reaction may differ from eager."""
     note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -168,7 +168,7 @@ def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> 
 
 
 def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """An import runs natively and outside of the trace: what a module makes at import outlives it."""
+    """Run an import natively and outside of the trace: objects that a module makes at import outlive it."""
     if _is_loaded(*args, **kwargs):
         return run_native(fn, args, kwargs)
     if not tracer.in_library():
@@ -179,7 +179,7 @@ def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: Any = 0) -> bool:
-    """Whether an import only looks up what is there. (`globals` is the package name for import_module.)"""
+    """Whether an import only looks up loaded modules. (`globals` is the package name for import_module.)"""
     module = sys.modules.get(name)
     if module is None or level or isinstance(globals, str):
         return False
@@ -187,7 +187,7 @@ def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any
 
 
 def _imported(name: Any, globals: Any = None, locals: Any = None, fromlist: Any = (), level: Any = 0) -> list[str]:
-    """The modules that an import asks for and that are not there, by their full names."""
+    """Return the modules that an import needs and that are not loaded, by their full names."""
     if isinstance(globals, str):
         name, level, package = str(name).lstrip("."), len(name) - len(name.lstrip(".")), globals
     else:
@@ -270,7 +270,7 @@ _made: tuple[list[dict[int, str]], dict[int, Step]] = ([], {})
 
 
 def _of_names() -> dict[int, Step]:
-    """The rules of `_NAMED` for what is loaded, made once for the same callables."""
+    """Return the rules of `_NAMED` for loaded modules, made once for the same callables."""
     global _made
     named = (*_NAMED, *assemble.assembly().named)
     found = [loaded(row.names) for row in named]

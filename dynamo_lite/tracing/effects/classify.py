@@ -105,9 +105,9 @@ def _held_by_arrays(tracer: TracerView, untracked: set[int]) -> set[int]:
 
 
 def _made(tracer: TracerView, outside: set[int]) -> set[int]:
-    """The ids of the touched objects that the run has made, as far as the collector knows.
+    """Return the ids of the touched objects that the run has made, as far as the collector knows.
 
-    They keep what they hold: a result may have one as a constant (an enum's member, an object without tensors, a key).
+    They keep their contents: a result may have one as a constant (an enum's member, an object without tensors, a key).
     """
     if not tracer.sees_python:
         return set()
@@ -190,7 +190,7 @@ def _is_state_kept(change: Change, registry: str) -> bool:
 
 
 def _are_known_equal(one: Any, other: Any) -> bool:
-    """Whether two sizes are equal whatever the inputs are: no line of the program asks here."""
+    """Whether two sizes are equal for all inputs: this is not a query of the program."""
     answer = one == other
     return answer if type(answer) is bool else bool(answer.node.statically_known_true(__file__, 0))
 

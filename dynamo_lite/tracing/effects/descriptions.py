@@ -161,7 +161,7 @@ def describe(value: Any, limit: int = 80) -> str:
 
 @dataclass
 class Effects:
-    """The net effects of one run on what was there before it."""
+    """The net effects of one run on objects that existed before it."""
 
     buffer_updates: dict[str, torch.Tensor] = field(default_factory=dict)
     assigned: dict[str, Change] = field(default_factory=dict)  # the same, as changes

@@ -38,7 +38,7 @@ from dynamo_lite.value_types import CONSTANTS, SAVED_CONSTANTS
 
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 REMADE: Final = object()
-"""Stands for a leaf that the registered flatten function computes each time."""
+"""Marks a leaf that the registered flatten function computes each time."""
 _NAMED = (type, FunctionType, BuiltinFunctionType)
 _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
 
@@ -82,7 +82,7 @@ class RoundTrip:
     lost: list[MissingPart] = field(default_factory=list)
 
     def lost_places(self, inputs: FlatInputs) -> frozenset[tuple[int, Any]]:
-        """(id of the user's object, name) of what is lost."""
+        """Return (id of the user's object, name) of the lost state."""
         call = inputs.args, inputs.kwargs
         return frozenset((id(_owner(call, part)), part.key.name) for part in self.lost)
 
@@ -125,7 +125,7 @@ def _same_leaf(old: Any, new: Any) -> bool:
 
 
 def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int, int]]) -> Iterator[MissingPart]:
-    """Where two objects of one structure hold what is not the same."""
+    """Yield the differences between two objects of one structure."""
     if old is new or (id(old), id(new)) in seen:
         return
     seen.add((id(old), id(new)))
@@ -250,8 +250,8 @@ def state_kept(call: Any) -> list[HeldConstant]:
 def state_reads(
     tracer: Tracer, inputs: FlatInputs, kept: list[HeldConstant], leaves: list[Any], lost: Sequence[MissingPart] = ()
 ) -> tuple[StateRead, ...]:
-    """Checks for later calls: what the program has read of it. leaves: the flat inputs of the run; lost: what the
-    user's object has otherwise, and the program is the same with."""
+    """Return checks for later calls of the state that the program has read. leaves: the flat inputs of the run; lost:
+    the differences of the user's object with which the program is the same."""
     places, found = tracer.reads.places, []
     numbers = {id(leaf) for leaf in leaves if isinstance(leaf, torch.SymInt)}
     also = {(part.path, part.key): (part.value,) for part in lost}
@@ -289,7 +289,7 @@ def lost_reads(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> list[t
 
 
 def put_back(call: Any, lost: Sequence[MissingPart]) -> None:
-    """Gives the run's containers what the user's have (`MissingPart.can_be_put_back`)."""
+    """Give the run's containers the user's state (`MissingPart.can_be_put_back`)."""
     for part in lost:
         owner = _owner(call, part)
         if part.key.kind == "attr":
@@ -312,10 +312,10 @@ def _row(how: str, owner: Any, key: Key) -> tuple[str, int, Any]:
 def changed_arguments(
     tracer: Tracer, inputs: FlatInputs, leaves: list[Any], call: tuple[tuple[Any, ...], dict[str, Any]]
 ) -> list[str]:
-    """The names of the arguments whose containers no longer hold what they held before the run.
+    """Return the names of the arguments whose containers have changed their contents during the run.
 
     `leaves` are those of the containers `call` that the run got; REMADE for one that cannot be compared: whether the
-    program has written into that container is asked instead.
+    program has written into that container is checked instead.
     """
     calls, (args, kwargs) = ContainerFunctions(tracer), call
     lost = [(_owner(call, part), part.key) for part in inputs.restored.lost] if inputs.is_foreign else []
@@ -333,8 +333,8 @@ def changed_arguments(
 
 
 def _is_written(tracer: Tracer, value: Any, lost: Sequence[tuple[Any, Key]]) -> bool:
-    """Whether the program has changed what a container of registered functions holds beside its leaves. lost: (owner,
-    part) of what the user's own holds otherwise: any write there is a change."""
+    """Whether the program has changed a container of registered functions beside its leaves. lost: (owner, part) of the
+    differences of the user's own: any write there is a change."""
     own = tracer.heap.young_among(tuple(contents.containers(value)))
     if any(id(owner) in own and tracer.journal.is_written(owner, key.name) for owner, key in lost):
         return True

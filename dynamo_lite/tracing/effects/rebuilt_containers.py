@@ -33,7 +33,7 @@ def is_made_alike(change: Change, tracer: TracerView) -> bool:
 
 
 def _alike(old: Any, new: Any, before: dict[int, Any], depth: int = 8) -> bool:
-    """before: id of a container → what it held before the run. (One that the run has filled and then replaced; if the
+    """before: id of a container → its contents before the run. (One that the run has filled and then replaced; if the
     program still holds it, that is a change of its own.)"""
     kind = type(old)
     if kind is not type(new) or not depth:

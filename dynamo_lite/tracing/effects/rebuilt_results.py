@@ -1,8 +1,8 @@
 """Results in containers that functions of a library or the user take apart and make.
 
-The program returns the leaves, and its caller gets what the registered unflatten function makes of them. What else the
-object holds in eager is lost where that function makes something else of it: the length of a cache that keeps its last
-items only. The next call would go on with it.
+The program returns the leaves, and its caller gets the result of the registered unflatten function. Other state of the
+object in eager is lost if that function does not restore it: the length of a cache that keeps its last items only. The
+next call would continue with it.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def _cuts(node: fx.Node, modules: Mapping[str, fx.GraphModule], cut: Container[f
 def lost_behind(
     recorder: Recorder, outputs: FlatOutputs, assigned: Iterable[torch.Tensor], unlike: UnlikeSides
 ) -> list[str]:
-    """Why gradients that eager has in the example are lost, of those that the caller can ask for: the results go into
-    an output, or into what later calls see. assigned: the new values of buffers."""
+    """Return why gradients that eager has in the example are lost, for those that the caller can request: the results
+    go into an output, or into state that later calls see. assigned: the new values of buffers."""
     graph, modules, whys = recorder.graph, recorder.modules, dict[str, None]()
     if any(_holds(node, modules, unlike.unsure) for node in graph.nodes):
         whys["whether a tensor that is changed in place requires grad depends on the data"] = None

@@ -19,7 +19,7 @@ _AS_A_WHOLE = frozenset({"items", "keys", "length", "truth", "parts"})
 
 
 def is_under_an_own_key(tracer: TracerView, change: Change) -> bool:
-    """Whether the change is a new entry that no later call can find, in a dict that the program asks by key only."""
+    """Whether the change is a new entry that no later call can find, in a dict that the program reads by key only."""
     if change.part != "items" or change.old is not MISSING or type(change.owner) is not dict:
         return False
     key = change.key() if type(change.key) is weakref.ref else change.key

@@ -57,11 +57,11 @@ class Reads:
         self.refuse: Callable[..., Any] | None = None  # ends the trace
         self.is_alone = False  # whether a read of an item of a dict is a row here and no more
         self.seen: dict[tuple[int, str], type] = {}
-        """(id of an object, name of an attribute) → the object's type: reads that leave nothing new, as all that a read
-        of this attribute of such an object writes down is there. (An object with the same id later on is the run's
-        own as this one was: its class is what the rows are about.)"""
+        """(id of an object, name of an attribute) → the object's type: reads that add nothing, as all rows for a read
+        of this attribute of such an object exist. (An object with the same id later on is the run's own as this one
+        was: the rows are about its class.)"""
         self.seen_names: set[tuple[int, int, str]] = set()
-        """(id of a namespace, id of the globals of the module that asks, name): the same for globals and builtins."""
+        """(id of a namespace, id of the globals of the reading module, name): the same for globals and builtins."""
         self.trusted: dict[int, bool | None] = {}  # id of a function's globals → whether its functions are trusted
         self.places: dict[Place, Site | None] = {}
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
@@ -219,7 +219,7 @@ class Reads:
                 break
 
     def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
-        """Observer.on_read of a tensor: what torch answers is in the tensor's facts, what the user put there is not."""
+        """Observer.on_read of a tensor: torch's answers are in the tensor's facts, attributes of the user are not."""
         if key not in self.of_tensors:
             self.of_tensors[key] = self.site()
         if key in _namespace_of(owner):

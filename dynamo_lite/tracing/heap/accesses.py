@@ -55,7 +55,7 @@ STANDING_FOR_OTHERS: frozenset[type] = frozenset(
 WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
 """Looks at an object that can depend on any of its attributes or items."""
 OF_CONTENTS = frozenset({"item", "entry", "key", "length", "truth", *WHOLE})
-"""Looks at what a container holds."""
+"""Looks at the contents of a container."""
 _DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
 VIEWS: frozenset[type] = frozenset(
     {types.MappingProxyType, *(type(view) for d in _DICTS for view in (d.keys(), d.values(), d.items()))}
@@ -93,8 +93,8 @@ Place = tuple[str, int, Any]
 
 
 class AskedInstances(NamedTuple):
-    """Instances of one class that were asked for one name: where first, the id of the base that has the name (0: none
-    has), the ids of the instances."""
+    """Instances of one class on which one name was looked up: where first, the id of the base that has the name (0:
+    none has), the ids of the instances."""
 
     site: Site | None
     base: int
@@ -129,6 +129,6 @@ def token(key: Any) -> Any:
 
 
 def is_known_by_identity(key: Any) -> bool:
-    """Whether a key (or what it weakly refers to) is equal to itself alone: its class has object's own comparison."""
+    """Whether a key (or a weak reference's target) equals only itself: its class has object's own comparison."""
     kind = type(key() if type(key) is weakref.ref else key)
     return all(datamodel.type_lookup(kind, name) is object.__dict__[name] for name in ("__eq__", "__hash__"))

@@ -73,7 +73,7 @@ def _of_inspected(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], k
 
 
 def _of_trusted(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
+    """Torch's own code reads its arguments. By its own object's attributes a method shows nothing."""
     reads = tracer.reads
     own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
     known = own in reads.shown
@@ -129,7 +129,7 @@ def _formatted(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def _showing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """shared_memory.py looks at what the function does with the memory that it is given."""
+    """shared_memory.py checks the function's use of the memory that is passed."""
     reads = tracer.reads
     known, reads.memory = reads.memory, {}
     reads.deep(args, kwargs, PARTS)
@@ -205,7 +205,7 @@ def _switch(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def _protocol(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`isinstance(value, Protocol)`: typing asks whether the attributes are there, and remembers the answers."""
+    """`isinstance(value, Protocol)`: typing checks whether the attributes exist, and caches the answers."""
     wanted = args[1:2] if len(args) < 2 or type(args[1]) is not tuple else args[1]
     for kind in wanted:
         if type(kind) is _PROTOCOL_META:

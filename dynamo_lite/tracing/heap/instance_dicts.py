@@ -18,7 +18,7 @@ NAMES = frozenset({"__dict__", "__annotations__"})
 
 
 class OwnedDicts(FeatureState):
-    """The dicts that the program asked objects for."""
+    """The dicts of objects that the program accessed."""
 
     stays = "a dict that a side gives to an object is its dict behind the join"
 

@@ -1,7 +1,7 @@
-"""The journal: what each object held before the program first changed it.
+"""The journal: the contents of each object before the program first changed it.
 
-Writes happen for real, so that opaque code sees them. Before the first change of an object the journal keeps a
-shallow snapshot of it; afterwards the snapshots give the net effects (old against new) and put the heap back.
+Writes happen for real, so that opaque code sees them. Before the first change of an object the journal takes a shallow
+snapshot of it; afterwards the snapshots give the net effects (old against new) and restore the heap.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Journal:
         self._undo.append(undo)
 
     def absorb(self, inner: Journal) -> None:
-        """Take over what a journal of a part of the run kept, so that a rollback undoes that part as well."""
+        """Take over the snapshots of a journal of a part of the run, so that a rollback undoes that part as well."""
         for key, entry in inner._snapshots.items():
             self._snapshots.setdefault(key, entry)
         for row, mark in inner._sites.items():
@@ -167,7 +167,7 @@ class Journal:
 
 
 def _by_token(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
-    """Both with what stands for each key, and these keys; they are themselves where each stands for itself."""
+    """Return both with tokens for keys, and the keys by token; both unchanged if each key is its own token."""
     if KEYS.issuperset(map(type, old)) and KEYS.issuperset(map(type, new)):
         return {}, old, new
     if is_as_before(old, new):

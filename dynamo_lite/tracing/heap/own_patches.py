@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 _PLAIN: dict[int, tuple[Any, Any]] = {}
-"""id of a function of ours → (the function, what it stands for)."""
+"""id of a function of ours → (the function, the original)."""
 
 
 def stands_for(ours: Any, plain: Any) -> None:

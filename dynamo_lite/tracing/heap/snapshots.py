@@ -96,8 +96,8 @@ _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]]
 
 
 class Of:
-    """`read` or `restore` of one container. Not a functools.partial: the collector is asked who holds the container
-    (scratch_places.py), and takes those for the program's."""
+    """`read` or `restore` of one container. Not a functools.partial: the search for holders of the container
+    (scratch_places.py) takes those for the program's."""
 
     __slots__ = ("_fn", "_owner")
 
@@ -159,7 +159,7 @@ def cell(owner: CellType) -> Snapshot:
 
 
 def _slot_names(cls: type) -> list[tuple[str, Any]]:
-    """Name and descriptor of what an instance of a Python class, or a function, holds outside of its dict."""
+    """Return name and descriptor of the values that an instance, or a function, has outside of its dict."""
     if cls is FunctionType:
         return [(name, cls.__dict__[name]) for name in _FUNCTION_PARTS]
     found: list[tuple[str, Any]] = []

@@ -1,7 +1,7 @@
-"""Every write of the program, recorded by the journal before it happens; what no snapshot can show is refused.
+"""Every write of the program, recorded by the journal before it happens; writes that no snapshot covers are refused.
 
-A write into an object that the run has made is ignored. Which objects those are is known only at the end, so
-the journal takes snapshots of all. Only where there can be no snapshot the question is asked at once (`is_old`).
+A write into an object that the run has made is ignored. Which objects those are is known only at the end, so the
+journal takes snapshots of all. Only if there can be no snapshot, this is decided at once (`is_old`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ IN_PLACE = "inplace"
 
 
 class Writes:
-    """The writes of one run, and what it takes to judge them."""
+    """The writes of one run, and the state for judging them."""
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
@@ -46,7 +46,7 @@ class Writes:
     # ---- old or new
 
     def is_old(self, obj: Any) -> bool:
-        """Whether `obj` was there before the run. Asked of an object whose state no snapshot shows."""
+        """Whether `obj` existed before the run. Called for an object whose state no snapshot covers."""
         old = self._tracer.heap.is_old(obj)
         return not self._is_made(id(obj)) if old is None else old
 
@@ -174,7 +174,7 @@ class Writes:
         return shared_buffers.is_ndarray(owner) and id(shared_buffers.root(owner)) not in self.made
 
     def _undo(self) -> None:
-        """Put back what the journal does not."""
+        """Undo changes that the journal does not."""
         self.locks.restore()
         self.made.clear()
         self._flags.clear()

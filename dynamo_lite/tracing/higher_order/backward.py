@@ -34,9 +34,9 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 class Applied(NamedTuple):
     """A Function whose forward has run.
 
-    name: its qualified name; key: what it is known by in another run, which may make its class anew.
-    ctx: its context; given: its arguments; needed: which of them may require grad; result: what the forward returned.
-    backward: it is called with what `arguments` makes of the gradients.
+    name: its qualified name; key: identifies it in another run, which may make its class anew.
+    ctx: its context; given: its arguments; needed: which of them may require grad; result: that of the forward.
+    backward: it is called with the result of `arguments` for the gradients.
     """
 
     name: str
@@ -171,8 +171,8 @@ def _is_differentiable(tensor: torch.Tensor) -> bool:
 
 
 def _backward(tracer: TracerView, call: Applied, through: Sequence[Any]) -> tuple[Level, list[Any]]:
-    """The sub-graph of the backward, and what it returns, as fx has it: a gradient or None for each needed argument.
-    through: the results that have gradients, None for the others."""
+    """Return the sub-graph of the backward, and its results, as fx has them: a gradient or None for each needed
+    argument. through: the results that have gradients, None for the others."""
     state, key = tracer.own(Backwards), call.key
     if key in state.at_work:
         why = "it is called in its own backward, and a gradient of the gradient has no end"
@@ -247,7 +247,7 @@ def _gradients(tracer: TracerView, call: Applied, through: Sequence[Any], zeros:
 
 
 def _raising(tracer: TracerView, call: Applied, through: Sequence[Any], why: str) -> tuple[Level, list[Any]]:
-    """A sub-graph that raises when a gradient is asked for."""
+    """Return a sub-graph that raises when a gradient is requested."""
     recorder, name = tracer.recorder, call.name
     raises = "which raises where a gradient goes through it"
     tracer.note(f"the backward of {name} is not part of the program, {raises}: {why}")

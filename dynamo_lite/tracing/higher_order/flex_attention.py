@@ -20,7 +20,7 @@ _NAME = "flex_attention"
 
 
 class _IndexByTensors(TorchFunctionMode):
-    """`bias[h, i]` with scalar tensors as indices is aten.index: Python's own indexing would ask for their values."""
+    """`bias[h, i]` with scalar tensors as indices is aten.index: Python's own indexing would need their values."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.Tensor.__getitem__:

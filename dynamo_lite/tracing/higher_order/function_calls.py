@@ -1,7 +1,7 @@
 """The node of an autograd.Function: its results, tied to the tensors whose gradients its backward computes.
 
-The operators of the forward are the program's own, in a region without gradients. Behind them stands torch's operator
-for Functions, whose forward does nothing but hand on what they gave:
+The operators of the forward are the program's own, in a region without gradients. They are followed by torch's operator
+for Functions, whose forward only passes their results on:
 
     forward_graph_0 = self.forward_graph_0
     backward_graph_0 = self.backward_graph_0
@@ -50,7 +50,7 @@ class FunctionCall(NamedTuple):
 
 
 def record(recorder: Any, call: FunctionCall) -> fx.Node:
-    """Records the call behind the operators of its forward. Returns its node, whose result is not bound."""
+    """Record the call after the operators of its forward. Returns its node, whose result is not bound."""
     own = [call.inputs[0]] if not call.saved else [*call.saved]
     operands = [*call.inputs, *dict.fromkeys(node for node in (*call.results, *own) if node not in call.inputs)]
     forward = _forward(recorder, call, operands, own)

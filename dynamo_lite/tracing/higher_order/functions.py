@@ -113,8 +113,8 @@ def _as_operators(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
 
 
 def _without_gradients(args: tuple[Any, ...], result: Any) -> Any:
-    """The result, where what the Function marks with `ctx.mark_non_differentiable` is detached: autograd
-    would differentiate the operators that it is made of."""
+    """Return the result, with the tensors that the Function marks with `ctx.mark_non_differentiable` detached: autograd
+    would differentiate their operators."""
     if not any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args):
         return result
     if isinstance(result, torch.Tensor):

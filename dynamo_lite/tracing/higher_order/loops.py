@@ -104,7 +104,7 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[s
 
 
 def _check_changes(tracer: TracerView, name: str, body: TracedFunction, carried: Sequence[Any]) -> None:
-    """A body may change an operand in place (a buffer), unless the operand is what the loop begins with."""
+    """Check that a body changes no initial value of the loop in place (it may change a buffer)."""
     if not subgraphs.changes_in_place(body.level.graph):
         return
     recorder = tracer.recorder

@@ -76,7 +76,7 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 def callables() -> dict[Any, Any]:
-    """Callable → the rule for it, for what is loaded now."""
+    """Return callable → its rule, for the modules loaded now."""
     rows: dict[Any, Any] = {
         torch.autograd.grad: call_grad,
         torch.Tensor.register_hook: call_hook,
@@ -98,5 +98,5 @@ def callables() -> dict[Any, Any]:
 
 
 def table() -> dict[int, Any]:
-    """The rules for what is loaded now, by id."""
+    """Return the rules for the modules loaded now, by id."""
     return {id(fn): rule for fn, rule in callables().items()}

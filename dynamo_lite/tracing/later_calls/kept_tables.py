@@ -1,11 +1,11 @@
-"""Tensors with sizes of the inputs that the first call leaves in Python state, as the second trace finds them.
+"""Tensors with sizes of the inputs that the first call stores in Python state, as the second trace finds them.
 
-`if n > self.n: self.table, self.n = torch.arange(n), n` keeps a table, and its length. A later call finds what a call
-with other sizes left. So the second trace begins with symbols of its own for the sizes of the call before, and with
-tensors of these sizes, whose values are what the first trace computed, with these symbols in the place of its sizes.
-It must end with all such places as it found them, or with all of them as the first trace left them: then, by
-induction, each call finds there what one call before it has left. Places that are of different sizes (one of the length
-of the encoder's input, another of the decoder's) are judged apart: no symbol is in both.
+`if n > self.n: self.table, self.n = torch.arange(n), n` stores a table, and its length. A later call finds the state
+after a call with other sizes. So the second trace begins with symbols of its own for the sizes of the call before, and
+with tensors of these sizes, whose values are those of the first trace, with these symbols in place of its sizes. It
+must end with all such places as it found them, or with all of them as the first trace left them: then, by induction,
+each call finds there the state after one call before it. Places of different sizes (one of the length of the encoder's
+input, another of the decoder's) are judged separately: no symbol is in both.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class KeptTables:
         return substitute(expression, self._mapping)
 
     def earlier(self, fingerprint: Callable[..., Fingerprint], prints: Fingerprint) -> Fingerprint:
-        """The digests of the first trace, as of the call whose state the second trace finds. fingerprint: makes them,
-        given what each size is. prints: as of its own call."""
+        """Return the digests of the first trace, as of the call whose state the second trace finds. fingerprint: makes
+        them, given the values of sizes. prints: as of its own call."""
         env = self._second
         return fingerprint(sizes=lambda expression: env.core.simplify(self._of_kept(expression)))
 

@@ -1,8 +1,7 @@
-"""Sizes that the program leaves in its Python state: where a later call would see them, they are the example's.
+"""Sizes that the program stores in its Python state: if a later call would see them, they are the example's.
 
-`self.window = min(self.window, x.shape[2])` keeps a size. What the next call finds is a number, so the program is right
-for the sizes that give this number. A trace that ends so is made again with that known from the start
-(`PersistedFacts`).
+`self.window = min(self.window, x.shape[2])` stores a size. The next call finds a number, so the program is right for
+the sizes that give this number. A trace that ends so is made again with that known from the start (`PersistedFacts`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tensors that the first call leaves in Python state for later ones: what they rest on, or why they cannot be kept.
+"""Tensors that the first call stores in Python state for later ones: their dependencies, or why they cannot be kept.
 
-The program computes them in each call. That is what later calls find as long as the parameters and buffers that they
+The program computes them in each call. Later calls find the same values as long as the parameters and buffers that they
 were computed from do not change (capture/comparison/replayed_constants.py).
 """
 

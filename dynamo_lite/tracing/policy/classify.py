@@ -75,7 +75,7 @@ def look_up(name: str) -> CallVerdict:
 
 
 def name_of(fn: Any) -> str | None:
-    """ "module:Type.method" or "module:function" for what is written in C; None for what is Python."""
+    """Return "module:Type.method" or "module:function" for a C callable; None for a Python one."""
     kind = type(fn)
     if kind in (FunctionType, MethodType):
         return None

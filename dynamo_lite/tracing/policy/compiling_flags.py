@@ -174,7 +174,7 @@ FUSED: tuple[CompilingAnswers, ...] = (
         ("src_mask", "src_key_padding_mask"),
     ),
 )
-"""Who asks `torch.overrides.has_torch_function` before a fused kernel; true would be a trace's own function mode."""
+"""Callers of `torch.overrides.has_torch_function` before a fused kernel; true would be a trace's own function mode."""
 
 _NOTES = {(row.module, row.function): row for row in FUSED}
 _COMPILING = {(row.module, row.function): row for row in BRANCHES}

@@ -13,9 +13,9 @@ from dynamo_lite.tracing.policy import skipped_calls
 
 
 def loaded(names: tuple[str, ...]) -> dict[int, str]:
-    """id of a callable → its name, for each "module:qualified.name" whose module is loaded.
+    """Return id of a callable → its name, for each "module:qualified.name" whose module is loaded.
 
-    The same dict as before as long as each name stands for the same object.
+    The same dict as before as long as each name refers to the same object.
     """
     known = _found.get(names)
     if known is None or not known.holds():
@@ -55,7 +55,7 @@ class _Found:
         ]
 
     def holds(self) -> bool:
-        """Whether each name stands for what it did."""
+        """Whether each name refers to the same object as before."""
         modules = sys.modules
         for module, was, getter, values in self._fast:
             own = modules.get(module)
@@ -101,13 +101,13 @@ def _entry(module: Any, parts: list[str]) -> Any:
 
 @cache
 def _taken_apart(names: tuple[str, ...]) -> tuple[tuple[str, list[str], str], ...]:
-    """(module, the parts of the qualified name, the name with dots) of each; tables ask in each run."""
+    """Return (module, the parts of the qualified name, the name with dots) of each; tables use them in each run."""
     pairs = [name.partition(":")[::2] for name in names]
     return tuple([(module, path.split("."), f"{module}.{path}") for module, path in pairs])
 
 
 def unbound(fn: Any) -> Any:
-    """The method of the type behind a bound built-in method (numpy.random.rand): what the interpreter reports."""
+    """Return the method of the type for a bound built-in method (numpy.random.rand), as the interpreter reports it."""
     owner = getattr(fn, "__self__", None)
     if owner is None or isinstance(owner, (type, ModuleType)):
         return fn

@@ -54,13 +54,13 @@ def is_trusted_module(name: str) -> bool:
 
 
 def is_below(name: str) -> bool:
-    """Whether a module is part of what runs operators, or of this tracer."""
+    """Whether a module is part of the implementation of operators, or of this tracer."""
     return trust_of(name).level is TrustLevel.BELOW
 
 
 def stateless_code_at_work() -> frozenset[CodeType]:
-    """The code of library functions that were inspected and run natively right now, inside of the innermost call that
-    the interpreter made: what an interpreted run of them could look into."""
+    """Return the code of library functions that were inspected and run natively right now, inside of the innermost call
+    that the interpreter made: if they are interpreted, the run could look into them."""
     found = []
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") != _RUNS_NATIVELY:
@@ -95,7 +95,7 @@ def is_trusted(fn: FunctionType) -> bool:
 
 
 def wraps_the_program(fn: FunctionType) -> bool:
-    """Whether `fn` is what a decorator of a library made of a function of the program's, which it calls:
+    """Whether `fn` is the wrapper that a decorator of a library made of a function of the program's, which it calls:
     torch.compiler.nonstrict_trace, torch.jit.script_if_tracing."""
     return any(_is_of_the_program(inner) for inner in (fn.__dict__.get("__wrapped__"), *_contents(fn.__closure__)))
 
@@ -124,9 +124,9 @@ _ASSIGNS_GLOBALS = frozenset(opcode.opmap[name] for name in ("STORE_GLOBAL", "DE
 
 
 def keeps_state(fn: FunctionType, code: CodeType) -> bool:
-    """Whether a function changes what outlives its call, belongs to a class whose objects change, or is a closure.
+    """Whether a function changes state that outlives its call, is of a class whose objects change, or is a closure.
 
-    (A closure may be a decorator's wrapper, which calls the function that it was given.)
+    (A closure may be a decorator's wrapper, which calls its function.)
     """
     if code.co_freevars or assigns(code, _ASSIGNS | _ASSIGNS_GLOBALS):
         return True

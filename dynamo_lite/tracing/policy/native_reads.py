@@ -29,7 +29,7 @@ NOTHING: Final = "nothing"
 KEY: Final = "item"
 """The item of the first argument whose key is the second argument, if it is there."""
 EMPTIES: Final = "empties"
-"""Nothing; what the first argument held has no consequence from now on."""
+"""Nothing; the former contents of the first argument have no consequence from now on."""
 LENGTH: Final = "length"
 KEYS: Final = "keys"
 """The keys of arguments that are dicts, the items of others."""
@@ -45,7 +45,7 @@ PROTOCOL: Final = "protocol"
 MEMBER: Final = "member"
 """Whether the second argument is in the first one, a set."""
 BOUNDED: Final = "bounded"
-"""Whether a deque has a limit, and what it holds if it has: what is added drives out an item, and moves the others."""
+"""Whether a deque has a limit, and its contents if it has: an added item drops another, and moves the others."""
 REFERENT: Final = "referent"
 SWITCHES: Final = "switches"
 """A setting of the process, which the function returns when it is called without arguments."""
@@ -140,7 +140,7 @@ SWITCH_OF: dict[int, Any] = {
 """id of a callable in the row SWITCHES → the function that returns the setting, if that is another one."""
 
 LOOKS_INTO_CLASSES = frozenset({"inspect", "typing", "typing_extensions"})
-"""Modules whose functions run natively and read any attribute of the classes of what they are given."""
+"""Modules whose functions run natively and read any attribute of the classes of their arguments."""
 
 FORMATS = frozenset(map(id, (str.format, str.format_map)))
 """`"{0.n}".format(box)` reads attributes of its arguments."""
@@ -149,8 +149,8 @@ SHOWING = frozenset(map(id, (torch.from_numpy, torch.frombuffer, torch.asarray, 
 """Functions that make a tensor on the memory of their first argument, or a copy of it (shared_memory.py)."""
 
 LOOKS: dict[int, str] = {id(fn): how for how, callables in _ROWS for fn in callables}
-"""id(callable) → what it reads. The callables live as long as the process."""
+"""id(callable) → the kind of its reads. The callables live as long as the process."""
 
 GIVES_ITEMS = frozenset({"__dir__", "keys", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__",
                          "__reduce_ex__", "__mro_entries__"})  # fmt: skip
-"""Methods whose result C code goes through: dir() sorts it, dict() and `**` ask for each key in it."""
+"""Methods whose result C code iterates over: dir() sorts it, dict() and `**` look up each key in it."""

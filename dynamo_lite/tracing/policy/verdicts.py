@@ -1,4 +1,4 @@
-"""The vocabulary: what a C callable does that a trace has to know."""
+"""The vocabulary: the effects of C callables that a trace has to know."""
 
 from __future__ import annotations
 

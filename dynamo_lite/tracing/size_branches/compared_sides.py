@@ -96,7 +96,7 @@ class ComparedSides(FeatureState):
         return NOT_HANDLED
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        """As `Observer.on_branch`: None where both sides compute the same values, and the frame goes on behind them."""
+        """As `Observer.on_branch`: None if both sides compute the same values, and the frame continues after them."""
         relation = self.undecided(value)
         if relation is None or self._tracer.recorder.lowering:
             return NOT_HANDLED
@@ -327,7 +327,7 @@ _CHECKED = frozenset({int, float, str, tuple, list, dict, bytes, type(None)})
 
 @dataclass
 class _Reached:
-    """Where the other side has come to (`pc`; None: to the return of `result`), and what the frame holds there."""
+    """The end of the other side (`pc`; None: the return of `result`), and the state of the frame there."""
 
     pc: int | None
     locals: list[Any]

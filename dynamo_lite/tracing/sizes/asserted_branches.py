@@ -1,8 +1,8 @@
 """Jumps that lead to nothing but `raise`: `if not ok.all(): raise ValueError(...)` is equivalent to an `assert`.
 
-What the program goes on with is right wherever it does not raise, so the condition becomes an assertion of the program.
-Not so where the program itself may catch what is raised (vocabulary/exception_handlers.py): then there are two ways on,
-and the jump is a branch.
+The rest of the program is right wherever it does not raise, so the condition becomes an assertion of the program. Not
+so if the program itself may catch the exception (vocabulary/exception_handlers.py): then there are two paths, and the
+jump is a branch.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _RAISES, _CONSTANT = HANDLERS["RAISE_VARARGS"], HANDLERS["LOAD_CONST"]
 
 
 def raised_at(frame: Any, at: int) -> tuple[type[Exception], str] | None:
-    """(the class, a message) of what the instructions from `at` on raise, if they do nothing else, and C code does not
-    take it for an answer."""
+    """Return (the class, a message) of the exception that the instructions from `at` on raise, if they do nothing else,
+    and C code does not treat it as a result."""
     found = only_raises(frame, at)
     return None if found is None or issubclass(found[0], PROTOCOL) else found
 
 
 def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
-    """(the class, a message) of what the instructions from `at` on raise, if they do nothing else."""
+    """Return (the class, a message) of the exception that the instructions from `at` on raise, if nothing else."""
     ops = frame.info.ops
     found = named(frame, ops[at][1]) if at < len(ops) and ops[at][0] in _LOADS_CLASS else None
     if not isinstance(found, type) or not issubclass(found, Exception):

@@ -41,7 +41,7 @@ class Specializations(FeatureState):
 
 
 def specialized_in(tracer: TracerView, env: TorchShapeEnv) -> Callable[[Any, Any], None]:
-    """A function that gives `Specializations` what the program fixes in `env` (`Client.specialized`)."""
+    """Return a function that adds sizes that the program fixes in `env` to `Specializations` (`Client.specialized`)."""
 
     def specialized(expression: Any, value: Any) -> None:
         row = Specialization(str(expression), value, env.where(), _needs_number(tracer), _unrolls(tracer))
@@ -73,7 +73,7 @@ def _unrolls(tracer: TracerView) -> bool:
 
 
 def asks(tracer: TracerView) -> str | None:
-    """The name of what asks for a number, if it is a call that runs natively."""
+    """Return the name of the call that needs a number, if it runs natively."""
     fn = tracer.native_call.function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
     return tracer.own(SizesInCalls).number_for or native
@@ -99,7 +99,7 @@ def call_isinstance(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
 
 
 def identical(left: Any, right: Any) -> bool:
-    """`left is right` where one of two different objects stands for a number.
+    """Whether `left is right`, for two different objects of which one represents a number.
 
     CPython has one object for each int from -5 to 256, and one for each bool; other numbers that come from different
     operations are different objects.
@@ -269,7 +269,7 @@ class _Sized:
 
 
 class SizesInCalls(FeatureState):
-    """number_for: what a number is being taken for; ranges: id of a range → it and the size given as its stop."""
+    """number_for: the operation that needs a number; ranges: id of a range → it and the size given as its stop."""
 
     stays = "it is about the call at work, and about ranges that are alive"
 

@@ -29,7 +29,7 @@ from dynamo_lite.tracing.interfaces import TracerView
 
 
 class Decision(NamedTuple):
-    """`name`, as the program writes it, asks for the truth of tensors; `instead` is what to write in its place."""
+    """`name`, as the program writes it, evaluates the truth of tensors; `instead` is the replacement to write."""
 
     name: str
     instead: str
@@ -94,7 +94,7 @@ INSTEAD: dict[Any, Decision] = {
     heapq.heappushpop: Decision("heapq.heappushpop()", _SORT),
     math.isclose: Decision("math.isclose()", "use torch.isclose, and torch.where to go by its answer."),
 }
-"""C callable (or operator) → what it is called in a program, and what to write instead."""
+"""C callable (or operator) → its name in a program, and the replacement to write."""
 _BY_ID = {id(fn): row for fn, row in INSTEAD.items()}  # a callable's own hash may be the program's
 
 _LAZY = (filter, itertools.filterfalse, itertools.compress, itertools.takewhile, itertools.dropwhile, itertools.groupby)
@@ -160,7 +160,7 @@ _NOT_THE_PROGRAM = frozenset({"dynamo_lite", "torch"})
 
 
 def compares(tracer: TracerView) -> bool:
-    """Whether what a function of the program returns now goes to C code that compares it: a sort key."""
+    """Whether the current result of a function of the program goes to C code that compares it: a sort key."""
     decided = decision(tracer)
     return decided is not None and decided.name in _COMPARES
 

@@ -44,7 +44,7 @@ def _stores_key(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _stores_all(position: int, stored: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A function that stores what the iterable at `position` gives."""
+    """Return a rule for a function that stores the items of the iterable at `position`."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         env = tracer.recorder.env

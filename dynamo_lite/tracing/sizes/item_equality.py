@@ -39,9 +39,9 @@ _BY_IDENTITY = frozenset(map(id, (*_FUNCTIONS, *_members((*COMPARED_BY_ITEM, *_V
 
 
 def found_as_one(tracer: TracerView, left: Any, right: Any) -> bool:
-    """Whether C, which asks `left == right` of two tensors, would have found that they are one.
+    """Whether a C container compares `left` and `right` by identity first, and both are the same object in eager.
 
-    Where it does not ask that at all (`left == right` of the program's own, `map(operator.eq, a, b)`), False.
+    False if C does not compare them (`left == right` of the program's own, `map(operator.eq, a, b)`).
     """
     asked = tracer.sees_python and is_tensor(left) and is_tensor(right) and _compares_items()
     return asked and are_one(tracer, left, right)

@@ -113,7 +113,7 @@ def takes_numbers_only(fn: Any) -> bool:
 
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:
-    """The step of a call plan for what may want numbers. (A function's trust and wrapping are asked in each call.)"""
+    """Return the step of a call plan for a callable that may need numbers. (Trust is checked in each call.)"""
     if type(fn) is FunctionType:
         module = fn.__globals__.get("__name__")
         return call_with_numbers if isinstance(module, str) and _takes_no_sizes(module) else None

@@ -89,7 +89,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("max", "amax"), _of_list(lambda values: functools.reduce(torch.sym_max, values), _NUMBERS)),
     **dict.fromkeys(("min", "amin"), _of_list(lambda values: functools.reduce(torch.sym_min, values), _NUMBERS)),
 }
-"""Name of a function of numpy → what it is of sizes; NOT_HANDLED for other arguments."""
+"""Name of a function of numpy → its implementation on sizes; NOT_HANDLED for other arguments."""
 
 
 def _rule(functions: dict[int, Callable[..., Any]]) -> Step:
@@ -117,7 +117,7 @@ def _kind(fn: Any, args: tuple[Any, ...]) -> type | None:
 
 
 def _in_example(value: Any) -> Any:
-    """A number for each size, of the same type: only the result's type is asked."""
+    """Return a number for each size, of the same type: only the result's type is used."""
     if type(value) in _LISTS:
         return [_in_example(item) for item in value]
     return real_type(value)(2) if type(value) in SYMBOLIC else value

@@ -66,7 +66,7 @@ def _conditions(tracer: TracerView, left: Sequence[Any], right: Sequence[Any]) -
 
 
 def _is_plain(item: Any) -> bool:
-    """Whether C asks nothing of the program to compare it: a constant, a number, a tensor of one."""
+    """Whether C runs no code of the program to compare it: a constant, a number, a tensor of one."""
     if is_tensor(item):
         return all(type(size) is int and size == 1 for size in item.shape)
     return type(item) in HOLD_NO_FUNCTIONS or type(item) in SYMBOLIC

@@ -155,9 +155,9 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None
 
 
 def check_around(tracer: TracerView, tensor: torch.Tensor, does: str) -> None:
-    """Refuses what no snapshot shows of a tensor, where a sub-graph is made and the tensor is from around it.
+    """Refuse a change of a tensor that no snapshot covers, if a sub-graph is being made and the tensor is an outer one.
 
-    does: what is done to the tensor, in words."""
+    does: a description of the change."""
     if tracer.recorder.levels.is_from_around(tensor):
         tracer.on_hidden_change(tensor, does)  # a side of a branch has its own error text
         tracer.refuse("subgraph-effect", operator="a control-flow operator", what=f"a tensor from around: it {does}")
@@ -183,13 +183,13 @@ def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
 
 
 def _has_grad(tracer: TracerView, owner: torch.Tensor) -> bool:
-    """Whether `owner` stands for an argument that has a gradient."""
+    """Whether `owner` represents an argument that has a gradient."""
     number = tracer.recorder.input_number(owner)
     return number is not None and getattr(tracer.inputs.leaves[number], "grad", None) is not None
 
 
 def call_getter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`torch.Tensor.grad_fn.__get__(x)`, `CellType.cell_contents.__get__(c)`: the descriptor behind an attribute."""
+    """`torch.Tensor.grad_fn.__get__(x)`, `CellType.cell_contents.__get__(c)`: the descriptor of an attribute."""
     if len(args) < 2 or tracer.in_library():
         return NOT_HANDLED
     if not is_fake(args[1]):

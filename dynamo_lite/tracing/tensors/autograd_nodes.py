@@ -36,7 +36,7 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 
 
 class GraphNodes(FeatureState):
-    """The `grad_fn` of tensors that the program has asked for, by id."""
+    """The `grad_fn` of tensors that the program has read, by id."""
 
     stays = "the nodes are looked up by tensors, which a side makes anew"
 
@@ -45,7 +45,7 @@ class GraphNodes(FeatureState):
 
 
 def note(tracer: TracerView, node: Any) -> None:
-    """The program has the `grad_fn` of a tensor: from now on this looks at what it does with it."""
+    """Record that the program has the `grad_fn` of a tensor: from now on its uses are checked."""
     tracer.own(GraphNodes).by_id[id(node)] = node
     tracer.plans.wake("nodes")
     tracer.readers[type(node)] = read
@@ -107,7 +107,7 @@ def _returns_nothing(hook: Any) -> bool:
 
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:
-    """The step of a call plan for what may look at a node that it is given."""
+    """Return the step of a call plan for a callable that may look at a node among its arguments."""
     if type(fn) is FunctionType or fn is print or id(fn) in tracer.plans.skipped:
         return None
     return check_call
@@ -175,7 +175,7 @@ def is_view(tracer: TracerView, number: int) -> bool:
 
 
 def requires_grad(tracer: TracerView, tensor: torch.Tensor) -> bool:
-    """Whether a tensor of the program requires grad, where a rule asks for the program."""
+    """Whether a tensor of the program requires grad, for a rule."""
     return bool(flag(tracer, tensor, "requires_grad", tensor.requires_grad))
 
 

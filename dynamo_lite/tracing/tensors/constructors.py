@@ -1,8 +1,8 @@
-"""torch.tensor([x.sum(), n, 2.0]) and the like: C code takes the numbers of what the list holds, which are not known
-yet.
+"""torch.tensor([x.sum(), n, 2.0]) and the like: C code takes the numbers of the list's items, which are not known yet.
 
-It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: it is asked with ones of the same types.
-(torch/csrc/utils/tensor_new.cpp: a tensor in the list counts as one number, of its dtype, if it has one element.)
+It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: it is called with ones of the same
+types. (torch/csrc/utils/tensor_new.cpp: a tensor in the list counts as one number, of its dtype, if it has one
+element.)
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) ->
 
 
 def _made(tracer: TracerView, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
-    """The stack of what the list holds."""
+    """Return the stack of the list's items."""
     data, owner = args[position], args[0] if position else None
     like = _made_of_ones(tracer, fn, args, {name: value for name, value in options.items() if name not in _OPTIONS})
     device = options.get("device")

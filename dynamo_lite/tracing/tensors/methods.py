@@ -52,7 +52,7 @@ def call_is_view(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def enter_inference_mode(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """`with torch.inference_mode():`; run/end_passes.py may refuse what the program makes in it."""
+    """`with torch.inference_mode():`; run/end_passes.py may refuse tensors that the program makes in it."""
     writes = tracer.own(TensorWrites)
     writes.inference = writes.inference or tracer.mark()
     return NOT_HANDLED

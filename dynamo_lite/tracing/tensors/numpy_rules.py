@@ -69,7 +69,7 @@ def call_numpy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_array(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """np.asarray(x) and its like, of a tensor or of what holds arrays: numpy has no protocol for these."""
+    """np.asarray(x) and its like, of a tensor or of a value that holds arrays: numpy has no protocol for these."""
     if not args:
         return NOT_HANDLED
     source = args[0]
@@ -84,7 +84,7 @@ def call_array(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _to_tensor(before: Step | None, shares: bool) -> Step:
-    """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
+    """torch.from_numpy(a), torch.tensor(a), ...: the tensor of an array, or a copy of it."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if args and issubclass(type(args[0]), Unrecordable):
@@ -139,7 +139,7 @@ def _refusing(before: Step | None) -> Step:
 
 
 def _of_tensor(before: Step | None) -> Step:
-    """float(a), int(a): what is done for the tensor."""
+    """float(a), int(a): the rule for the tensor."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) == 1 and is_array(args[0]):
@@ -150,7 +150,7 @@ def _of_tensor(before: Step | None) -> Step:
 
 
 def table(rows: dict[int, Step]) -> dict[int, Step]:
-    """id(callable) → rule; `rows` holds the rules for what is given no array."""
+    """Return id(callable) → rule; `rows` has the rules for arguments without arrays."""
     found: dict[int, Step] = {id(TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
     for fn in (torch.from_numpy, torch.as_tensor, torch.asarray):
         found[id(fn)] = _to_tensor(rows.get(id(fn)), shares=True)

@@ -30,7 +30,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 def type_of(tracer: TracerView, value: Any) -> None:
-    """`type(value)`, `value.__class__`. Raises what ends the trace if the answer is not known."""
+    """`type(value)`, `value.__class__`. Raises an error that ends the trace if the answer is not known."""
     unlike_sides.check_class(tracer, value)
     _guard_class(tracer, value)
     if tracer.recorder.subclasses and is_fake(value) and not tracer.in_library():
@@ -92,7 +92,7 @@ def call_mode_query(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: 
 
 
 def _guard_class(tracer: TracerView, value: Any) -> None:
-    """The program asks whether `value` is a parameter: the answer holds for inputs like the example's."""
+    """The program tests whether `value` is a parameter: the answer holds for inputs like the example's."""
     number = tracer.recorder.input_number(value) if is_fake(value) else None
     if number is not None and not tracer.in_library() and not ambiguous(tracer.inputs.key_paths):
         name = real_type(value).__name__
@@ -101,7 +101,7 @@ def _guard_class(tracer: TracerView, value: Any) -> None:
 
 
 def _names_parameters(classes: Any) -> bool:
-    """Whether nn.Parameter is among the classes that isinstance() is given. (No class's own hook is asked.)"""
+    """Whether nn.Parameter is among the classes passed to isinstance(). (No class's own hook is called.)"""
     if type(classes) in (tuple, UnionType):
         return any(map(_names_parameters, classes if type(classes) is tuple else classes.__args__))
     return classes is nn.Parameter

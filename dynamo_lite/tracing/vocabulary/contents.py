@@ -37,7 +37,7 @@ def attributes_of(value: Any) -> list[Any]:
 
 
 def is_within(call: tuple[tuple[Any, ...], dict[str, Any]], arg_names: list[str], name: str, result: Any) -> bool:
-    """Whether the argument `name` itself (the same object) is somewhere in what the program returned."""
+    """Whether the argument `name` itself (the same object) is somewhere in the program's result."""
     args, kwargs = call
     argument = kwargs[name] if name in kwargs else args[arg_names.index(name)]
     return any(value is argument for value in containers(result))

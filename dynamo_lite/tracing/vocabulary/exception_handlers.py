@@ -28,7 +28,7 @@ ANY: Final[Kinds] = frozenset({BaseException})
 
 
 class RaisedAt(NamedTuple):
-    """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is what it will be."""
+    """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is the one there."""
 
     at: int
     kinds: Kinds
@@ -89,8 +89,8 @@ def leaves_as(frame: Any, kinds: Kinds = ANY) -> Kinds | None:
 
 
 def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
-    """`_escaping`, kept with the code, and with what it has asked of the frame: most calls of a model's forward stand
-    in one `try` of a decorator's."""
+    """`_escaping`, cached with the code, and with the conditions on the frame that it used: most calls of a model's
+    forward are in one `try` of a decorator's."""
     known, key = frame.info.known, (at, kinds)
     found = known.get(key)
     if found is not None:
@@ -121,10 +121,11 @@ def in_handler(frame: Any) -> bool:
 
 
 def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
-    """The classes of what leaves `frame` if an exception of `kinds` is raised in it; None if it may end there.
+    """Return the classes of the exceptions that leave `frame` if one of `kinds` is raised in it; None if it may end
+    there.
 
-    asked: gets what the answer rests on beside the code: (function, arguments after the frame), each true as long as it
-    holds; _UNKEPT for what has none.
+    asked: gets the conditions of the answer: (function, arguments after the frame), each to be true; _UNKEPT for one
+    that cannot be compared.
     """
     escaping: Kinds = frozenset()
     raised = [RaisedAt(frame.pc - 1, kinds, True)]
@@ -146,7 +147,7 @@ def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
 
 
 class _HandlerWalk:
-    """The instructions that a handler leads to, along all jumps. `raised`: what they raise in turn."""
+    """The instructions that a handler leads to, along all jumps. `raised`: the exceptions that they raise in turn."""
 
     def __init__(self, frame: Any, depth: int | None, asked: list[Any]) -> None:
         self.frame = frame
@@ -217,7 +218,7 @@ class _HandlerWalk:
         return found[0]
 
     def _message_is_constant(self, at: int) -> bool:
-        """Whether what is raised from `at` on is made by the one call of its class, of constants and variables."""
+        """Whether the exception raised from `at` on is made by one call of its class, of constants and variables."""
         calls = 0
         for handler, _ in self.frame.info.ops[at:]:
             if handler is _RAISES:
@@ -272,7 +273,7 @@ class _HandlerWalk:
 
 
 _UNKEPT: Final = (None,)
-"""Stands for what an answer rests on that a later call could not compare."""
+"""A condition of an answer that a later call could not compare."""
 
 
 def _is_named(frame: Any, name: str, error: type[Exception] | None) -> bool:

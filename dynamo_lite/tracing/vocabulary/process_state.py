@@ -1,4 +1,4 @@
-"""torch's process-wide switches: what they are before the run, whether the run left them so, and putting them back.
+"""torch's process-wide switches: their values before the run, whether the run changed them, and their restoration.
 
 Checked against torch 2.13.0.
 """

@@ -1,4 +1,4 @@
-"""Sizes that stand for Python numbers: what they are, and the number of one where Python needs it."""
+"""Sizes that represent Python numbers: their types, and the number of one where Python needs it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Specialization:
 
 
 def real_type(value: Any) -> type:
-    """The type that the program would see if the trace did not stand in for `value`."""
+    """Return the type that the program would see without the trace."""
     if is_fake(value):
         return nn.Parameter if vars(value).get("_is_param") else torch.Tensor
     return PYTHON_TYPE.get(type(value), type(value))

@@ -30,7 +30,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
 class UniqueValue(Unrecordable):
-    """Stands for `value`, which differs from call to call: it is equal to itself."""
+    """A replacement for `value`, which differs from call to call: it is equal to itself."""
 
     __slots__ = ("_value",)
 
@@ -127,8 +127,8 @@ def _refuse_id(tracer: TracerView, function: str) -> NoReturn:
 
 
 class ObjectIds(FeatureState):
-    """The objects whose addresses the program has asked for. They live on here: an address that another object may get
-    in eager is refused."""
+    """The objects whose addresses the program has used. They are kept alive here: an address that another object may
+    get in eager is refused."""
 
     stays = "an address that a side has asked for is not to be given to another object behind the join"
 
