@@ -98,7 +98,7 @@ _MODULES = {
         *("AdditionalInputs", "Dim", "ExportedProgram", "ShapesCollection", "register_dataclass", "unflatten"),
     ),
 }
-"""Module → the public names that are taken from it when one is asked for. Those of errors need no torch."""
+"""Module → the public names that are imported from it on first use. Those of errors need no torch."""
 
 _LAZY = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -1,7 +1,7 @@
 """Differential replay: the program and the eager module side by side, and the first difference between them.
 
     report = dynamo_lite.check(program, module, args)
-    print(report)            # what was run; the first difference, with the line that made the node
+    print(report)            # the runs; the first difference, with the line that made the node
     assert report
 
 Both run on copies: the module, its state and the arguments stay as they are. Each set of arguments is given to a fresh
@@ -28,7 +28,7 @@ _SIZES = "sizes "
 
 @dataclass
 class Replay:
-    """One set of arguments: what it is, and what came of it.
+    """One set of arguments: its label, and the outcome.
 
     `outcome` is "equal", "raises alike" (both raised the same kind of exception), "rejected" (the program does not take
     these arguments) or "different". `noted` are the changes of Python state that only eager makes and the program's

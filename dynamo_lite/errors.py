@@ -80,7 +80,7 @@ class UserFrame:
 
     @property
     def passes_on(self) -> bool:
-        """Whether it looks like a library's decorator, which calls what it decorates with what it was given."""
+        """Whether it looks like a library's decorator, which passes its arguments on to the decorated function."""
         return self.is_installed and _PASSES_ON.search(self.source) is not None
 
     @property
@@ -203,7 +203,7 @@ class UnsupportedConversion(DynamoLiteError, RuntimeError):
 
 
 class LostGradient(DynamoLiteError, RuntimeError):
-    """A gradient is asked of a program that has the forward of an autograd.Function, and not its backward."""
+    """A gradient is requested from a program that has the forward of an autograd.Function, and not its backward."""
 
     id = "lost-gradient"
 
@@ -256,7 +256,7 @@ class GraphBreak(DynamoLiteError):
         return type(self), (self.id, self.what, self.instead, self.frames), dict(self.__dict__)
 
     def suggest(self, text: str, last: bool = False) -> None:
-        """Put another way out before those that are named, or behind them."""
+        """Add another suggestion before those that are there, or after them."""
         self.instead = f"{self.instead.rstrip('.')}; or {text}" if last else f"{text}; or {self.instead}"
         self.args = (self._text(),)
 
@@ -304,10 +304,10 @@ def _folded(frames: Sequence[UserFrame]) -> list[str]:
 
 
 class DataDependent(GraphBreak):
-    """Python asked for a value that only the data of a tensor holds.
+    """Python needed a value that only the data of a tensor holds.
 
-    Attributes: `native_code`, the code of library functions that ran natively when it was asked for. Interpreted, they
-    may have an answer: a branch that only raises becomes an assertion.
+    Attributes: `native_code`, the code of library functions that were running natively then. If they are interpreted,
+    they may have an answer: a branch that only raises becomes an assertion.
     """
 
     native_code: frozenset[CodeType] = frozenset()

@@ -20,7 +20,7 @@ class _Source:
     written: int
     """When the file was last written, in nanoseconds: a module may be reloaded."""
     looked: float
-    """When that was last asked, in seconds."""
+    """When that was last checked, in seconds."""
 
     def line_at(self, lineno: int) -> bytes:
         missing = lineno - len(self.lines)

@@ -1,4 +1,4 @@
-"""A trace: the program together with what it rests on and what it did on the way."""
+"""A trace: the program together with its assumptions and the notes of the run."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Trace:
         return [guard for guard in self.guards if guard.line is not None]
 
     def explain(self, *, unfold: bool | Collection[str] = False) -> str:
-        """The trace as text: what the program assumes, changes, fixes and leaves out, the user's own lines first.
+        """Return the trace as text: assumptions, changes, fixed sizes and omissions, the user's own lines first.
 
-        What is about torch's internals and the form of modules is counted; `unfold` shows it: True for everything, or
+        Rows about torch's internals and the form of modules are counted; `unfold` shows them: True for everything, or
         the words behind a count ("form", "torch", "switches", "weights", "library_values").
         """
         rows = self._sections(unfold)
@@ -108,7 +108,7 @@ class Trace:
         return summary.sections(self, unfold)
 
     def _repr_html_(self) -> str:
-        """In a notebook: the summary, with what it counts behind folds."""
+        """Return the summary for a notebook, with the counted rows in folds."""
         from dynamo_lite.report import notebook
 
         return notebook.of_trace(self, self.title)

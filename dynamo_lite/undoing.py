@@ -34,7 +34,7 @@ def changing(undo: Undo) -> Undo:
 
 
 def undone(undo: Undo) -> None:
-    """Puts back what was changed. Does nothing if that has been done already: a generator may be closed late."""
+    """Undo a change. Does nothing if that has been done already: a generator may be closed late."""
     pending = _changes.pending
     if undo in pending:
         undo()
@@ -42,7 +42,7 @@ def undone(undo: Undo) -> None:
 
 
 def undo_all() -> None:
-    """Puts back what an interrupted trace of this thread has changed, the last change first."""
+    """Undo the changes of an interrupted trace of this thread, the last change first."""
     pending = _changes.pending
     while pending:
         with suppress(Exception):  # the others are undone all the same
@@ -51,7 +51,7 @@ def undo_all() -> None:
 
 
 class Interrupted(BaseException):
-    """Carries what a signal handler has raised through a trace."""
+    """Carries an exception of a signal handler through a trace."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -81,7 +81,7 @@ def interruption(error: BaseException) -> BaseException | None:
 
 
 def pass_on(error: Exception) -> None:
-    """Raises what has interrupted the trace, if `error` only follows from that."""
+    """Raise the exception that interrupted the trace, if `error` only follows from it."""
     if (found := interruption(error)) is not None:
         raise found
 

@@ -42,7 +42,7 @@ CONTAINERS_AND_VIEWS: Final[tuple[type, ...]] = (
 ITERATED_IN_C: Final = (*BUILT_IN_CONTAINERS, str, bytes, range)
 """More than containers: iterating over an object of the exact type runs no Python code."""
 COMPARED_BY_ITEM: Final = (list, tuple, dict, collections.deque, collections.OrderedDict, slice)
-"""Those whose `==` asks items, one by one, first whether they are one object. (Sets ask for the hash.)"""
+"""Those whose `==` compares items, one by one, by identity first. (Sets compare the hash.)"""
 MUTABLE_CONTAINERS: Final = (
     list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict, bytearray,
 )  # fmt: skip
@@ -59,7 +59,7 @@ C_FUNCTIONS: Final = frozenset(
         types.ClassMethodDescriptorType,
     }
 )  # fmt: skip
-"""Less than C_CALLABLES: what tables are keyed by (`callees.callee_key`). Functions and bound methods have one type."""
+"""Less than C_CALLABLES: the keys of tables (`callees.callee_key`). Functions and bound methods have one type."""
 C_CALLABLES: Final = BOUND_IN_C | C_FUNCTIONS
 
 # ---- torch's

@@ -15,7 +15,7 @@ def frame_record(frame: UserFrame) -> dict[str, Any]:
 
 
 def error_record(error: BaseException) -> dict[str, Any]:
-    """An error: `kind` is its class, `id` its stable name (None: the program's own), `text` what is printed."""
+    """Return an error: `kind` is its class, `id` its stable name (None: the program's own), `text` the printed text."""
     record: dict[str, Any] = {"kind": type(error).__name__, "id": None, "text": str(error)}
     if isinstance(error, DynamoLiteError):
         record |= {"id": error.id, "exportdb": error.exportdb, "fixes": list(getattr(error, "fixes", ()))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 OK = 0
-"""The command did what it was asked to, and found nothing wrong."""
+"""The command succeeded, and found nothing wrong."""
 FOUND = 1
 """The program is refused, raises, or differs from eager; a size cannot vary; the doctor has found something."""
 USAGE = 2

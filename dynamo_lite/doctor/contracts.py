@@ -35,7 +35,7 @@ from dynamo_lite.torch_internals._torch_contracts import (
 
 
 class Contract(NamedTuple):
-    """`ask()` gives the answer; `expected` has the one for each version."""
+    """`ask()` returns the answer; `expected` has the one for each version."""
 
     name: str
     ask: Callable[[], Any]
@@ -57,7 +57,7 @@ def _contract(costs: str, *expected: Variant) -> Callable[[Callable[[], Any]], C
 
 
 def broken() -> Iterator[tuple[Contract, str]]:
-    """The contracts that the installed torch does not keep, with what is seen."""
+    """Yield the contracts that the installed torch does not keep, with the difference."""
     for row in CONTRACTS:
         expected = current(*row.expected)
         try:

@@ -25,7 +25,7 @@ def known() -> list[Version]:
 
 
 def read(version: Version) -> dict[str, str]:
-    """Name → what it stood for."""
+    """Return name → its former meaning."""
     content: dict[str, str] = json.loads((FOLDER / _file(version)).read_text(encoding="utf-8"))
     return content
 
@@ -37,7 +37,7 @@ def names(version: Version | None = None) -> list[str]:
 
 
 def examine() -> dict[str, str]:
-    """Name → what it stands for in the installed torch."""
+    """Return name → its meaning in the installed torch."""
     return {name: resolve(name) for name in names()}
 
 

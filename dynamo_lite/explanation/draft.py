@@ -1,4 +1,4 @@
-"""draft_export(): what `explain` finds, and a program as far as there is one."""
+"""draft_export(): the problems that `explain` finds, and a program as far as there is one."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class NoShadow(Exception):
 
 
 class Shadow:
-    """Runs the nodes of a recorder's graph on copies of the example's tensors, each once, in order, when asked."""
+    """Runs the nodes of a recorder's graph on copies of the example's tensors, each once, in order, on demand."""
 
     def __init__(self, recorder: Any, leaves: list[Any]) -> None:
         self._recorder = recorder

@@ -1,6 +1,6 @@
-"""explain(): everything that stands between a module and its export, in one go.
+"""explain(): all problems of exporting a module, in one go.
 
-`export` stops at the first problem. `explain` goes on where a safe continuation exists (for the search, not for a
+`export` stops at the first problem. `explain` continues where a safe continuation exists (for the search, not for a
 program): a question about data is answered for the example, an effect is dropped, a call that cannot be looked into is
 made once.
 """
@@ -175,7 +175,7 @@ def _add_captured(found: Explanation, captured: list[str] | DynamoLiteError | No
 def _search(
     mod: Any, root: Any, call: Any, inputs: Any, known: dict[str, DynamoLiteError]
 ) -> tuple[Explanation, str | None, DynamoLiteError | None]:
-    """One run: what it found, and the function whose unrecordable answer ended it, with that error."""
+    """Return the result of one run, and the function whose unrecordable answer ended it, with that error."""
     found = Explanation()
     runs: list[Run] = []
 

@@ -28,7 +28,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _LEFT_OUT = frozenset({"global-rng", "process-state", "outside-world", "global-state"})
-"""Refused calls that would change something: left out; None stands for the result."""
+"""Refused calls that would change something: left out; None replaces the result."""
 _MADE_ONCE = frozenset(
     {"opaque-call", "unrecordable-id", "unrecordable-value", "outside-object", "data-dependent-value", *TEXTS}
 )
@@ -47,7 +47,7 @@ class Problem:
 
 
 class LenientTracer(Tracer):
-    """Keeps `problems` and goes on."""
+    """Keeps `problems` and continues."""
 
     goes_on = True
 
@@ -132,7 +132,7 @@ class LenientTracer(Tracer):
             return bool(real)
 
     def undecided(self, error: Any) -> None:  # type: ignore[override]
-        """A question that depends on data: answered by what the program computes on the example."""
+        """Answer a question that depends on data by the program's values on the example."""
         question = error.question
         problem = data_dependent_errors.undecided(self, question)
         try:

@@ -27,7 +27,7 @@ def _wrapper(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def table() -> dict[int, Callable[..., Any]]:
-    """id(callable) → rule, for what is loaded now."""
+    """Return id(callable) → rule, for the modules loaded now."""
     rows: dict[int, Callable[..., Any]] = {}
     distributed, tensors = sys.modules.get("torch.distributed"), sys.modules.get("torch.distributed.tensor")
     if distributed is not None and distributed.is_available():

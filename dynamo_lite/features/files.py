@@ -28,7 +28,7 @@ READS: tuple[str, ...] = ("pathlib:Path.read_text", "pathlib:Path.read_bytes", "
 
 
 class Files(FeatureState):
-    """asked: the guards' functions, by what they ask; unmade: directories that eager would have made."""
+    """asked: the guards' functions, by their query; unmade: directories that eager would have made."""
 
     stays = "what a side asks is a guard in any case; a directory that it leaves out is only refused later"
 

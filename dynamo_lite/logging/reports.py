@@ -20,7 +20,7 @@ class LoggedRun(Protocol):
 
 
 def attach(run: LoggedRun) -> None:
-    """Log what happens in `run`, as far as artifacts are on. Call it before the run makes its first symbol."""
+    """Log `run`, as far as artifacts are on. Call it before the run makes its first symbol."""
     if not anything_on():
         return
     stepping.attach(run.tracer.vm)

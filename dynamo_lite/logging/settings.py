@@ -43,7 +43,7 @@ def is_on(name: str, level: int = logging.INFO) -> bool:
 
 
 def anything_on() -> bool:
-    """Whether any artifact is on, or whole stacks are asked for."""
+    """Whether any artifact is on, or whole stacks are requested."""
     return bool(_levels) or GUARD_VARIABLE in os.environ or SYMBOL_VARIABLE in os.environ
 
 
@@ -64,7 +64,7 @@ def help_text() -> str:
 
 
 def read_environment() -> None:
-    """Apply DYNAMO_LITE_LOGS. `help` prints what there is, and the program goes on."""
+    """Apply DYNAMO_LITE_LOGS. `help` prints the artifacts, and the program continues."""
     spec = os.environ.get(VARIABLE, "")
     if spec.strip() == "help":
         print(help_text(), file=sys.stderr)

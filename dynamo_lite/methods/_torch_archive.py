@@ -2,9 +2,9 @@
 
 Checked with torch 2.13.0 and 2.14.1.
 
-`torch.export.pt2_archive._package.package_pt2` takes several programs, and writes the tensors of each. What a program's
-tensors are called in the archive is in a table of its own (weights/NAME.json), so that the tables of several may name
-the same files: torch's `load_pt2` reads such an archive.
+`torch.export.pt2_archive._package.package_pt2` takes several programs, and writes the tensors of each. The archive
+names of a program's tensors are in a table of its own (weights/NAME.json), so that the tables of several may name the
+same files: torch's `load_pt2` reads such an archive.
 """
 
 from __future__ import annotations

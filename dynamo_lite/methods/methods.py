@@ -30,7 +30,7 @@ class Method:
 
     Args:
         args, kwargs: its example call.
-        fn: what is called: the name of a method of the model, or a bound method. None: the method that has the entry
+        fn: the callable: the name of a method of the model, or a bound method. None: the method that has the entry
             point's own name, else `forward`.
         dynamic_shapes: as in `export`.
         training: the mode that the model is put into for this export; None: as it is.
@@ -170,8 +170,8 @@ def _tensors(program: ExportedProgram) -> Tensors:
 
 
 def _share(programs: Mapping[str, ExportedProgram]) -> None:
-    """A constant that two programs have lifted under other names stays two rows, of one tensor: nothing to do. What a
-    program has taken a detached alias of is put back to the object of the program before."""
+    """Share tensors among programs. A constant that two programs have lifted under other names stays two rows, of one
+    tensor; a detached alias in a program is replaced by the object of an earlier program."""
     first: dict[tuple[str, str], Any] = {}
     for program in programs.values():
         for kind, tensors in _tensors(program).items():

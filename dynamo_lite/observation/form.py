@@ -44,7 +44,7 @@ _KEYED = (dict, OrderedDict, defaultdict)
 
 @dataclass
 class Form:
-    """Calls of one form, and what is proposed for them.
+    """Calls of one form, and the sizes proposed for them.
 
     args, kwargs: one of the calls, with copies of its tensors: that with the most different sizes, for `export`.
     """

@@ -25,7 +25,7 @@ class Line:
 
 
 def relations(rows: Sequence[Sizes]) -> list[Line | None]:
-    """For each row what it follows; None if its size was the same in every call."""
+    """Return for each row the one that it follows; None if its size was the same in every call."""
     kinds = list(dict.fromkeys(row for row in rows if len(set(row)) > 1))
     first = {kind: rows.index(kind) for kind in kinds}
     roots: list[Sizes] = []

@@ -135,7 +135,7 @@ class PythonState:
         return StateChange(target, _words(change.old), _words(change.new))
 
     def undo(self) -> None:
-        """Put everything back: globals and what the copies share with the user's objects."""
+        """Restore everything: globals and objects that the copies share with the user's objects."""
         self._settings.restore()
         with torch.no_grad():
             for tensor, before in self._reach.tensors:
@@ -178,9 +178,9 @@ def _is_assignment(change: Change) -> bool:
 
 
 def judge(program: ExportedProgram, number: int) -> Callable[[StateChange], str | None]:
-    """For the changes of the call with that number (from 0): change → how the trace accounts for it, or None.
+    """Return a function for the changes of the call with that number (from 0): change → how the trace accounts for it.
 
-    A program that was loaded or made by another exporter has no trace: what a first call sets may be meant to.
+    A program that was loaded or made by another exporter has no trace: changes by a first call may be intended.
     """
     trace = getattr(program, "trace", None)
     if trace is None:

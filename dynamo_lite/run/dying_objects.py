@@ -1,9 +1,9 @@
-"""Objects from before the run that a call lets die, where something of the program sees that.
+"""Objects from before the run that die in a call, where a part of the program sees that.
 
-CPython frees an object when the program puts another in its place. The run does not: its journal holds what it has to
-put back. So a weak reference shows the object in the trace, and in the next call of the program, where eager finds
-none; and neither its `__del__` nor a callback of a reference to it runs. (Objects of the run itself: lifetimes.py in
-tracing/heap.)
+CPython frees an object when the program puts another in its place. The run does not: its journal holds the objects that
+it has to restore. So a weak reference shows the object in the trace, and in the next call of the program, where eager
+finds none; and neither its `__del__` nor a callback of a reference to it runs. (Objects of the run itself: lifetimes.py
+in tracing/heap.)
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _released(old: Any) -> list[Any]:
 
 
 def _is_ours(cls: type) -> bool:
-    """Whether an object is of the run: it stands for a list whose length depends on data, for instance."""
+    """Whether an object is of the run: it represents a list whose length depends on data, for instance."""
     return str(cls.__module__).startswith("dynamo_lite.")
 
 

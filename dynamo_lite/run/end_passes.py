@@ -51,7 +51,7 @@ def _tensors_hashed(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _result_read(run: FinishedRun, call: CallRecord) -> None:
-    """The caller reads what is returned."""
+    """Record that the caller reads the result."""
     run.tracer.reads.parts(call.result, "state")
 
 
@@ -154,7 +154,7 @@ def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _arguments(run: FinishedRun, call: CallRecord) -> None:
-    """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
+    """Check that the passed containers have their original contents, or are returned (so that nothing is lost)."""
     for name in call.changed:
         if contents.is_within((call.args, call.kwargs), run.inputs.arg_names, name, call.result):
             what = f"the argument {name} is changed and returned"

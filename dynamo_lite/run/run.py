@@ -117,7 +117,7 @@ class Run:
         return None
 
     def _declare(self) -> DeclaredInputs | None:
-        """The symbols for the sizes that may vary; None if no size is asked to."""
+        """Return the symbols for the sizes that may vary; None if no size may."""
         env = self.recorder.env
         if env is None:  # the inputs or the state are FakeTensors of a mode of the user's
             return None
@@ -139,7 +139,7 @@ class Run:
         return settled
 
     def layout_guards(self, settled: Settled | None) -> list[str]:
-        """The conditions on the memory layout of the inputs, if the program has asked about layout."""
+        """Return the conditions on the memory layout of the inputs, if the program depends on layout."""
         recorder = self.recorder
         for name in sorted(recorder.layout.unasked) if recorder.layout.asked else ():
             self.tracer.note(_UNASKED.format(name))
@@ -148,7 +148,7 @@ class Run:
         return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
 
     def trace(self) -> None:
-        """Run the program in the interpreter, and judge what it left. Raises GraphBreak, or what the program raises."""
+        """Run the program in the interpreter, and judge its effects. Raises GraphBreak, or what the program raises."""
         tracer = self.tracer
         call = self._begin()
         try:
@@ -286,7 +286,7 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
 def _changed(
     request: RunRequest, error: TorchImported | Inexact | RunAgain | DataDependent, memory: Memory
 ) -> RunRequest | None:
-    """The request of another run, which may do without `error`; None if there is none. memory: what this one used."""
+    """Return the request of another run, which may avoid `error`; None if there is none. memory: that of this run."""
     if isinstance(error, TorchImported):
         return request
     if isinstance(error, Inexact):

@@ -27,7 +27,7 @@ from dynamo_lite.tracing.vocabulary.program_points import is_in_torch
 
 
 def settle_effects(run: Run) -> None:
-    """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
+    """Decide on the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
     pending, dropped = run.effects.pending, run.request.drops
     prints = None
     if pending and run.request.drops:

@@ -84,10 +84,10 @@ class LruCaches(FeatureState):
     def _call_with_sizes(
         self, wrapper: Any, function: Any, key: Any, args: tuple, kwargs: dict, run: Callable[[Any, tuple, dict], Any]
     ) -> Any:
-        """The same for arguments that are sizes, which stay symbolic.
+        """Call with arguments that are sizes, which stay symbolic.
 
         Sizes have no hash: the key is compared with those of the trace's earlier calls, one by one, as the cache would
-        compare keys of one hash. What the cache itself holds for other sizes is what the function returns.
+        compare keys of one hash. An entry of the cache itself for other sizes is the function's result.
         """
         for of, other, found in self._by_size:
             if of is wrapper and type(other) is type(key) and other == key:
@@ -158,7 +158,7 @@ def _refuse_statistics(tracer: TracerView, what: str) -> NoReturn:
 
 
 class CacheStatistics(Unrecordable):
-    """Stands for what cache_info() returns: of the four numbers, one is the same in each call."""
+    """The result of cache_info(): of the four numbers, one is the same in each call."""
 
     __slots__ = ("maxsize",)
 

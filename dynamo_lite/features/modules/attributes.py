@@ -36,7 +36,7 @@ class PartsRead(FeatureState):
         self.known: dict[tuple[int, str], tuple[int, int]] = {}
 
     def save(self) -> None:
-        """Nothing is kept: what is read again is put into the log again."""
+        """Save nothing: repeated reads are logged again."""
 
     def restore(self, saved: None) -> None:
         """The log forgets the order of reads and writes on a side (control_flow/undoing/first_reads.py)."""

@@ -65,12 +65,12 @@ def _is_torchs(function: Any) -> bool:
 
 
 def call_compiled(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """A module that torch.compile wrapped: the module itself is what is exported."""
+    """A module that torch.compile wrapped: the module itself is exported."""
     return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
 
 
 def table() -> dict[int, Step]:
-    """id(callable) → rule, for what is loaded."""
+    """Return id(callable) → rule, for loaded modules."""
     rows: dict[int, Step] = {}
     checkpoint = sys.modules.get("torch.utils.checkpoint")
     if checkpoint is not None:
