@@ -169,9 +169,9 @@ def note_written(tracer: Forking, target: torch.Tensor, required: Required) -> N
 
 
 def lose(tracer: Forking, required: Sequence[Required], results: Sequence[Any], line: Any, why: str) -> None:
-    """Record that the results of a loop lose their gradient, for this reason or because the loop is under no_grad (then
-    the gradient of the values that a loop of no iterations passes on is lost). The program may not query it where eager
-    has one, and where the user can request it, the program is not called with gradients (run/gradient_passes.py)."""
+    """The results of a loop have no gradient, for this reason, or because it is under no_grad (then that of what a loop
+    without a round hands on is lost). Where eager's have one the program may not ask, and where the user can ask for
+    it, the program is not called with gradients (run/gradient_passes.py)."""
     if not why and (torch.is_grad_enabled() or not tracer.recorder.grad_enabled):
         return
     unlike = tracer.own(UnlikeSides)

@@ -49,8 +49,8 @@ class Feature:
         named: rules of callables by name.
         function_steps: planners for Python functions without a rule.
         c_steps: planners for other callables without a rule.
-        after: id(callable) → a function for the result of a call that has run natively.
-        reads: type → a reader that answers reads of the attributes of its instances.
+        after: id(callable) → what becomes of the result of a call that has run natively.
+        reads: type → who answers reads of the attributes of its instances.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
         refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).

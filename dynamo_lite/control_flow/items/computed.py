@@ -1,6 +1,6 @@
-"""Iterations whose items the program computes: `map(f, x.split(4))`, a generator in a `for` statement.
+"""Rounds whose items the program computes: `map(f, x.split(4))`, a generator that a `for` statement goes over.
 
-An item is computed at the beginning of its iteration, where CPython's `next` computes it.
+An item is computed at the beginning of its round, where CPython's `next` computes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dynamo_lite.interpreter.frames.generators import frame_of, make_generator, 
 
 
 def filtered(tracer: Forking, function: Any, of: Rounds) -> Any:
-    """Return filter(function, of) as a generator, since not each iteration yields an item."""
+    """filter(function, of), which is a generator, since not each round gives an item."""
     made: Any = _filtered
     return tracer.vm.interpret_function(made, (function, of))
 
@@ -40,7 +40,7 @@ def _mapped(function: Any, rows: Any) -> Any:
 
 
 class ComputedRounds(Rounds):
-    """Iterations numbered like those of `of`."""
+    """Rounds numbered like those of `of`."""
 
     def __init__(self, tracer: Forking, of: Rounds) -> None:
         super().__init__(tracer, of.count)
@@ -84,7 +84,7 @@ class MappedRounds(ComputedRounds):
 
 
 class GeneratorRounds(ComputedRounds):
-    """The items of a generator, each of which is one iteration of its loop. frame: at the head of that loop."""
+    """The items of a generator, each of which is one round of its loop. frame: at the head of that loop."""
 
     def __init__(self, tracer: Forking, frame: Frame, of: Rounds) -> None:
         super().__init__(tracer, of)
@@ -104,8 +104,8 @@ class GeneratorRounds(ComputedRounds):
 
 
 def begun(tracer: Forking, frame_of_loop: Any, generator: Any) -> Counter | None:
-    """Return the iterator of a `for` statement over a generator at its first item, if each item is one iteration of a
-    loop that is captured. The code before that loop is run, and the generator is exhausted then."""
+    """The iterator of a `for` statement over a generator, which it asks for its first item now, if each item is one
+    round of a loop that is captured. What stands before that loop is run, and the generator is at its end then."""
     head = _head_of(tracer, generator)
     frame = frame_of(generator)
     if frame is None or head is None:
@@ -115,7 +115,7 @@ def begun(tracer: Forking, frame_of_loop: Any, generator: Any) -> Counter | None
         generator.close()
         return None
     counter = frame.stack[-1]
-    holds_containers = any(type(held) in _CONTAINERS for held in frame.locals)  # which iterations might fill
+    holds_containers = any(type(held) in _CONTAINERS for held in frame.locals)  # which rounds might fill
     if type(counter) is not Counter or counter.at or len(frame.stack) > 1 or holds_containers:
         return None  # the generator goes on from here
     generator.close()
@@ -124,7 +124,7 @@ def begun(tracer: Forking, frame_of_loop: Any, generator: Any) -> Counter | None
 
 
 def rounds_of_expression(tracer: Forking, generator: Any) -> Rounds | None:
-    """Return the same for a generator expression before its first item. It is left as it is."""
+    """The same of a generator expression that is not asked for an item yet. It is left as it is."""
     head = _head_of(tracer, generator)
     of = frame_of(generator)
     if head is None or of is None or of.code.co_name != "<genexpr>" or type(of.locals[0]) is not Counter:
@@ -142,8 +142,8 @@ def _head_of(tracer: Forking, generator: Any) -> int | None:
 
 
 def _head(flow: FlowGraph) -> int | None:
-    """Return the FOR_ITER of a generator each of whose iterations yields once, does nothing after that, and leaves no
-    variable to the next; nothing follows the loop."""
+    """The FOR_ITER of a generator each of whose rounds yields once, does nothing behind that, and leaves no variable to
+    the next round; nothing comes behind the loop."""
     yields = [index for index, name in enumerate(flow.names) if name == "YIELD_VALUE"]
     if len(yields) != 1 or flow.names[yields[0] + 1] != "POP_TOP":
         return None

@@ -1,8 +1,8 @@
-"""C code that consumes the items of a generator: `sum(f(c) for c in x.split(4))`, `list(map(f, rows))`, `any(...)`.
+"""What C code makes of the items of a generator: `sum(f(c) for c in x.split(4))`, `list(map(f, rows))`, `any(...)`.
 
 The frame of the generator is run as a function that consumes each item where the generator would yield it
 (interpreter/code/inlined.py), which is the order in which CPython runs both. So the loop of the generator is captured
-like that of a `for` statement. A generator that waits within `try` or `with` is left to CPython.
+like that of a `for` statement. A generator that waits within `try` or `with` is CPython's to drive.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _reduction(function: Any) -> Any:
 
 
 def unstarted(value: Any) -> Frame | None:
-    """Return the frame of a generator of the program before its first item, if it can be run as a function."""
+    """The frame of a generator of the program's that has not been asked for an item, if it can be run as a function."""
     frame = frame_of(value)
     if frame is None or frame.info.kind != GENERATOR or inspect.getgeneratorstate(value) != inspect.GEN_CREATED:
         return None
@@ -97,7 +97,7 @@ def as_function(frame: Frame, kind: str, *added: Any) -> Frame:
 
 
 def _consumed(tracer: Forking, generator: Any, frame: Frame, kind: str, result: Any, step: Any = None) -> Any:
-    """Return the result of consuming the items of a generator, which is exhausted then."""
+    """What is made of the items of a generator, which is at its end then."""
     tracer.made_list = True  # where this is refused, it is tried with the example's lengths
     made = as_function(frame, kind, result, UNBOUND, step)
     generator.close()
@@ -114,7 +114,7 @@ def _consumed(tracer: Forking, generator: Any, frame: Frame, kind: str, result: 
 
 
 def as_generator(tracer: Forking, rounds: Rounds) -> Any:
-    """Return a generator of the items of a counted loop."""
+    """A generator of the items of rounds."""
     each: Any = _each
     return tracer.vm.interpret_function(each, (rounds,))
 
@@ -132,7 +132,7 @@ def _items_of(tracer: Forking, value: Any) -> tuple[Any, Frame] | None:
 
 
 def _consumer(kind: str, make: Callable[[], Any], step: Any = None) -> Callable[..., Any]:
-    """make: returns the initial result."""
+    """make: what the result begins with."""
 
     def made(tracer: Forking, value: Any) -> Any:
         items = _items_of(tracer, value)
@@ -199,7 +199,7 @@ CONSUMERS = {id(fn): at for fn, at, _, _ in _RULES}
 
 
 def _is_lazy(fn: Any, value: Any) -> bool:
-    """Whether an argument's items are those of a counted loop, or of a generator. (uses.py has other lists.)"""
+    """Whether the items of an argument are those of rounds, or of a generator. (uses.py has the other lists.)"""
     if type(value) is GeneratorType:
         return True
     if isinstance(value, Rounds):

@@ -94,8 +94,8 @@ def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Rounds | None:
 
 
 def _all_rounds(tracer: Forking, values: Sequence[Any]) -> list[Rounds] | None:
-    """Return the iterations of a loop over several values, also over generator expressions, which `_at_head`
-    exhausts."""
+    """What a loop over several values goes over; of generator expressions as well, which `_at_head` brings to their
+    end."""
     found = []
     for value in values:
         is_generator = type(value) is GeneratorType

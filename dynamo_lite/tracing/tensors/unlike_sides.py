@@ -16,11 +16,12 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 class UnlikeSides(FeatureState):
-    """differ: whether a result requires grad on one side of a branch only. asked: the queries that results answer
-    differently. parameters: results that are parameters in eager, by id. cut: nodes that no gradient of another call
-    may reach: results that are detached, since in the example they require grad on no side, and values carried by loops
-    under no_grad. lost: results whose gradient eager has in the example and the program has not, and why. unsure:
-    writes to tensors that later calls see, which require grad on one side only."""
+    """differ: whether a result requires grad on one side of a branch only. asked: the questions that results answer
+    otherwise. parameters: results that are parameters in eager, by id. cut: what no gradient
+    of another call may go to: results that are detached, since in the example they require grad on no side, and what
+    loops under no_grad carry. lost: results whose
+    gradient eager has in the example and the program has not, and why. unsure: writes to what later calls see, which
+    requires grad on one side only."""
 
     stays = "it is what the merge of the sides says of them"
 
