@@ -25,7 +25,7 @@ def as_torch_export(*, strict: bool = True, effects: str = "refuse", fallback: s
             mode because its strict mode supports less Python; that does not apply here.
         effects: as in `dynamo_lite.export`.
         fallback: "torch" hands a call that dynamo-lite refuses to torch's own exporter, with a warning that gives the
-            reason. None raises the graph break.
+            reason. None raises the error.
 
     Raises InvalidArguments for an unknown `effects` or `fallback`.
 

@@ -45,7 +45,7 @@ class Rounds:
         return [self.item(at) for at in range(count)]
 
     def rest(self, count: int, passed: int) -> Any:
-        """Return the rest without the first iterations; an iterator if the program computes the items."""
+        """Return the items of the later iterations; an iterator if the program computes them."""
         return self.items(count)[passed:]
 
     @property

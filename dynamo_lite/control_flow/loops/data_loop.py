@@ -1,4 +1,4 @@
-"""A loop that continues while data says so, as torch's while_loop, captured from the bytecode of one iteration.
+"""A loop whose end depends on data, as torch's while_loop, captured from the bytecode of one iteration.
 
 An iteration begins after the test and ends with the next test, whose value is carried as well: so cond_fn is "the
 predicate that was carried", and the test's own instructions are part of the body. The carried values are found by

@@ -110,7 +110,7 @@ class Of:
 
 
 def container(owner: Any) -> Snapshot | None:
-    """Return the items of a built-in container (or of a subclass of one); None for other values of `owner`."""
+    """Return a snapshot of the items of a built-in container (or of a subclass of one); None for another `owner`."""
     mro = type(owner).__mro__
     for base, read, restore in _CONTAINERS:
         if base in mro:

@@ -41,7 +41,7 @@ def symbolic(changes: Sequence[Change]) -> list[Any]:
 
 
 def symbolic_within(values: Sequence[Any]) -> list[Any]:
-    """Return those within eight objects of the values. Each object is opened once, at its least depth.
+    """Return the symbolic values within eight objects of these. Each object is opened once, at its least depth.
 
     Cached objects of a library may lead to modules of Python code: too many paths for each to be followed.
     """

@@ -1,7 +1,7 @@
 """The reads of a C callable of its arguments: data only.
 
 A callable without a row may read everything that its arguments hold, at any depth (`PARTS`): the safe answer. The rows
-state where it is less, so that an assumption is no wider than the program's real dependencies.
+state where it is less, so that assumptions are limited to the program's real dependencies.
 """
 
 from __future__ import annotations
