@@ -3,7 +3,7 @@
 `dynamo_lite.export(mod, args)` returns a `torch.export.ExportedProgram`. Names are imported on first use, so that
 `dynamo_lite.interpreter` can be used without torch.
 
-The front is `api.py`; nothing in the packages below imports this file but for its errors and version.
+The front is `api.py`; the packages below import only the errors and the version from this file.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _MODULES = {
         *("AdditionalInputs", "Dim", "ExportedProgram", "ShapesCollection", "register_dataclass", "unflatten"),
     ),
 }
-"""Module → the public names that are taken from it when one is asked for. Those of errors need no torch."""
+"""Module → the public names that are imported from it on first use. Those of errors need no torch."""
 
 _LAZY = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -42,16 +42,16 @@ def export(
         args, kwargs: an example call. Tensors may be real, on the meta device, or FakeTensors of the user's own mode.
         dynamic_shapes: which sizes may vary, in the language of torch.export (docs/dynamic_shapes.md); all others are
             constants of the program.
-        constraints: the same in the words of torch 2.1 (`dynamic_dim`).
+        constraints: the same in the form of torch 2.1 (`dynamic_dim`).
         strict: every Python frame of the program is interpreted. False: CPython runs it, and what strict would refuse
             is let pass where there is a program at all, and noted ("unsound here because ...").
-        preserve_module_call_signature: paths of submodules that `torch.export.unflatten` shall give their own
-            signature back.
+        preserve_module_call_signature: paths of submodules whose own signatures `torch.export.unflatten` shall
+            restore.
         prefer_deferred_runtime_asserts_over_guards: a condition on sizes that no range expresses (`n % 4 == 0`) does
             not contradict dynamic_shapes; each call of the program checks it.
         effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
-            statistics read). What was dropped is in the notes and in `trace(...).effects`. "exact" also refuses results
-            that the caller could tell from eager's by their identity: a container that is changed and returned, a side
+            statistics read). Dropped effects are in the notes and in `trace(...).effects`. "exact" also refuses results
+            that differ from eager's in their identity: a container that is changed and returned, a side
             of a branch on data that returns an input. "refuse" notes these.
         control_flow: "capture" a branch or a loop on the data of a tensor: both sides are traced, and become one
             torch.cond or while_loop (docs/control_flow.md); or "refuse" it. strict=False captures none.
@@ -59,7 +59,7 @@ def export(
     Raises:
         GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
         InvalidArguments: the call of `export` itself makes no sense; UnknownKeyword: there is no such option.
-        ConstraintViolation: a size that is to vary cannot; the message says why and what to write instead.
+        ConstraintViolation: a size that is to vary cannot; the message gives the reason and what to write instead.
         Exception: what `mod` itself raises on these arguments, as in eager.
 
     The user's objects are as before when this returns or raises.

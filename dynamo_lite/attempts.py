@@ -1,7 +1,7 @@
-"""The runs of which one makes the program: a plain one, and others with what it has shown to be needed.
+"""The runs of which one makes the program: a plain one, and others with captures that it has shown to be needed.
 
-Branches and loops on data are captured where a plain run is refused for them, branches on sizes and loops over sizes
-where it narrows what was promised, lists of a length that varies where they can be.
+Branches and loops on data are captured if a plain run is rejected because of them, branches on sizes and loops over
+sizes if they narrow the promised sizes, lists of varying length if they can be.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ EFFECTS = ("refuse", "exact", "drop")
 
 @dataclass(frozen=True)
 class Options:
-    """What `export` and `trace` take besides the call. Raises InvalidArguments for words that it does not know."""
+    """The options of `export` and `trace` besides the call. Raises InvalidArguments for unknown values."""
 
     dynamic_shapes: Any
     constraints: Any
@@ -74,9 +74,9 @@ _CAPTURE = 'export with control_flow="capture" (the default), which takes branch
 
 
 def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
-    """`_attempt`, and another one with what the first has shown to be needed: branches and loops are captured.
+    """Return the program of `_attempt`, or of another one with the needed captures of branches and loops.
 
-    Most programs have none on data: they are traced without what captures them, and pay nothing for it.
+    Most programs branch on no data: they are traced without these captures, at no additional cost.
     """
     captures = options.strict and options.control_flow == "capture"
     runs: list[Run] = []
@@ -122,8 +122,8 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
 def _with_shorter_tables(
     request: RunRequest, call: SpecifiedCall, options: Options, first: Run
 ) -> tuple[ExportedProgram, Run] | None:
-    """A program that makes the tables in each call which the module holds, and replaces for longer inputs. None if it
-    holds none, or the program differs from what the module does with them."""
+    """Return a program that creates in each call the tables which the module holds, and replaces for longer inputs.
+    None if it holds none, or the program differs from the module's use of them."""
     if request.held is not None or request.drops:
         return None
     held = first.replaced or replaced_tables(request, first)
@@ -181,7 +181,7 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
 def _as_it_is_called(
     request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[ExportedProgram, Run]
 ) -> tuple[ExportedProgram, Run]:
-    """`made`; recorded under no_grad if it may be called under it only, as Python may ask which it is."""
+    """Return `made`; recorded under no_grad if it may be called under it only, as Python may query the mode."""
     whys = made[1].tracer.own(UnlikeSides).needs_no_grad
     if not whys:
         return made
@@ -192,10 +192,10 @@ def _as_it_is_called(
 def _captured(
     request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent
 ) -> tuple[ExportedProgram, Run]:
-    """A program with its branches and loops on data captured. Raises what is in the way of that.
+    """Return a program with its branches and loops on data captured. Raises the error that prevents it.
 
-    plain: where a trace that captures none of them has ended. It says more if that is the place where this one ends.
-    Where a branch is in the way, it may be one on sizes, which the example answers then.
+    plain: the error of the trace without control flow. It is preferred if both traces stop at the same line. If the
+    error is about a branch, it may be one on sizes; the example then decides it.
     """
     runs: list[Run] = []
 
@@ -224,7 +224,7 @@ def _captured(
 
 
 _OF_CAPTURE = frozenset({"branch-differs", "branch-gradient", "branch-unsupported", "loop-gradient"})
-"""What is refused of a branch or a loop where it is captured."""
+"""Errors in the capture of a branch or a loop."""
 
 
 def _unrolled(run: Run) -> int:
@@ -262,9 +262,9 @@ def _with_sizes_kept(
 def _captured_sizes(
     request: RunRequest, call: SpecifiedCall, options: Options, first: Run
 ) -> tuple[ExportedProgram, Run]:
-    """A program with its branches on sizes and its loops over sizes captured. Raises what is in the way of that.
+    """Return a program with its branches on sizes and its loops over sizes captured. Raises the error that prevents it.
 
-    What is left of the branches is asked before the program, which is run on both sides. first: the run that captured
+    The remaining branches are evaluated before the program, which is run on both sides. first: the run that captured
     none.
     """
     runs: list[Run] = []
@@ -305,12 +305,12 @@ def _captured_sizes(
 
 _COPIES = "a result is an input, or shares memory with one or with another result, as the sizes go: it would be a copy"
 _SPLITS = 2
-"""So many conditions at most are asked before the program, each of which doubles it."""
+"""The most conditions that are evaluated before the program; each doubles it."""
 
 
 def _equal_sizes(run: Run) -> list[Fact]:
-    """What a run has found out about sizes left to `Dim.AUTO` in terms of others: on the other side of a branch they
-    are so as well, and a branch on whether they are so is none."""
+    """Return the facts that a run has found about sizes left to `Dim.AUTO` in terms of others: they hold on the other
+    side of a branch as well, and a branch on them is not captured."""
     assert run.declared is not None and run.recorder.env is not None
     table = run.declared.table
     declared = set(table.symbols())
@@ -350,7 +350,7 @@ def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[E
 
 
 def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) -> ExportedProgram:
-    """The program that a run has recorded. Raises GraphBreak for what a program cannot hold."""
+    """Return the program that a run has recorded. Raises GraphBreak for parts that a program cannot hold."""
     updates, guards = run.effects.buffer_updates, [*run.tracer.own(InputGuards).texts, *run.layout_guards(settled)]
     signatures = run.tracer.modules.signatures
     calls = () if signatures is None else signatures.calls

@@ -1,7 +1,7 @@
 """Differential replay: the program and the eager module side by side, and the first difference between them.
 
     report = dynamo_lite.check(program, module, args)
-    print(report)            # what was run; the first difference, with the line that made the node
+    print(report)            # the runs; the first difference, with the line that made the node
     assert report
 
 Both run on copies: the module, its state and the arguments stay as they are. Each set of arguments is given to a fresh
@@ -28,7 +28,7 @@ _SIZES = "sizes "
 
 @dataclass
 class Replay:
-    """One set of arguments: what it is, and what came of it.
+    """One set of arguments: its label, and the outcome.
 
     `outcome` is "equal", "raises alike" (both raised the same kind of exception), "rejected" (the program does not take
     these arguments) or "different". `noted` are the changes of Python state that only eager makes and the program's
@@ -43,7 +43,7 @@ class Replay:
 
 @dataclass
 class Report:
-    """What `check` ran. True if nothing differs; `difference` is the first difference, if any."""
+    """The runs of `check`. True if nothing differs; `difference` is the first difference, if any."""
 
     replays: list[Replay] = field(default_factory=list)
 
@@ -81,19 +81,19 @@ def check(
     """Run `program` and `mod` on the example, on fresh data and at the corners of the sizes that the program admits.
 
     Args:
-        program: what `export` returned for `mod`, `args` and `kwargs`.
+        program: the result of `export` for `mod`, `args` and `kwargs`.
         mod: the module or function that was exported. It and the arguments are copied first.
-        calls: consecutive calls of each copy, which tell whether state is carried on.
+        calls: consecutive calls of each copy, which show whether state is carried on.
         fresh_data: further sets of arguments of the example's sizes.
         sizes: at most so many further sets of sizes; none if the program's sizes are constants.
         tolerance: the largest absolute and relative difference of floating-point values.
         seed: of torch's, Python's and numpy's generators, set before each call of either side.
 
     Compared are the outputs (structure, types, constants, tensors), the arguments after the call, the buffers and
-    parameters, exceptions, and the Python state within reach: what an eager call changes there (attributes, containers,
-    closures, globals) is a difference, unless the program's trace says that it is dropped, invisible, or set on the
-    first call only; then it is in `noted`. Raises nothing for a difference: the report is false. What eager changes
-    outside of the copies is put back.
+    parameters, exceptions, and the reachable Python state: a change by an eager call (attributes, containers, closures,
+    globals) is a difference, unless the program's trace records it as dropped, invisible, or set on the first call
+    only; then it is in `noted`. Raises nothing for a difference: the report is false. Changes by eager outside of the
+    copies are undone.
     """
     report = Report()
     for label, arguments in _sets(program, (args, kwargs or {}), fresh_data, sizes, seed):

@@ -5,7 +5,7 @@
         InvalidArguments       the call of `export` makes no sense              (ValueError)
             UnknownKeyword     no such option                                   (TypeError)
         ConstraintViolation    dynamic_shapes promises what the program does not keep
-        UnsupportedValue       an input or output is no tree of tensors         (TypeError)
+        UnsupportedValue       an input or output is not a tree of tensors      (TypeError)
         InputMismatch          a program is called with other inputs            (RuntimeError, AssertionError)
             StructureMismatch  ... in other containers, or another number       (ValueError, TypeError)
         UnsupportedConversion  a program's module cannot have another dtype     (RuntimeError)
@@ -16,8 +16,8 @@
 Each has a stable `id`; a GraphBreak also has the program's stack in Python's own format with carets, what happened and
 what to write instead. The text of each ends with the case of ExportDB that shows the error and the rewrite.
 
-Code that catches torch's classes catches these too: torch_errors.py makes each a subclass of its counterpart when
-an error leaves `export`. Nothing here imports torch, so that tools can catch these without paying for it.
+Code that catches torch's classes catches these too: torch_errors.py makes each a subclass of its counterpart when an
+error leaves `export`. Nothing here imports torch, so that tools can catch these without paying for it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class UserFrame:
 
     @property
     def passes_on(self) -> bool:
-        """Whether it looks like a library's decorator, which calls what it decorates with what it was given."""
+        """Whether it looks like a library's decorator, which passes its arguments on to the decorated function."""
         return self.is_installed and _PASSES_ON.search(self.source) is not None
 
     @property
@@ -138,7 +138,7 @@ class InternalError(DynamoLiteError):
 
 
 class InvalidArguments(DynamoLiteError, ValueError):
-    """`export` was called with arguments that it cannot take (the message says which)."""
+    """`export` was called with arguments that it cannot take (the message names them)."""
 
     id = "invalid-arguments"
 
@@ -165,7 +165,7 @@ def checks_keywords(fn: _F) -> _F:
 class UnsupportedValue(DynamoLiteError, TypeError):
     """A value in the inputs or outputs is neither a tensor, a constant nor a container of these.
 
-    `path` says where, in the words of the program: `cache.layers[0].keys`.
+    `path` is its place, in terms of the program: `cache.layers[0].keys`.
     """
 
     id = "unsupported-value"
@@ -203,7 +203,7 @@ class UnsupportedConversion(DynamoLiteError, RuntimeError):
 
 
 class LostGradient(DynamoLiteError, RuntimeError):
-    """A gradient is asked of a program that has the forward of an autograd.Function, and not its backward."""
+    """A gradient is requested from a program that has the forward of an autograd.Function, and not its backward."""
 
     id = "lost-gradient"
 
@@ -256,12 +256,12 @@ class GraphBreak(DynamoLiteError):
         return type(self), (self.id, self.what, self.instead, self.frames), dict(self.__dict__)
 
     def suggest(self, text: str, last: bool = False) -> None:
-        """Put another way out before those that are named, or behind them."""
+        """Add another suggestion before those that are there, or after them."""
         self.instead = f"{self.instead.rstrip('.')}; or {text}" if last else f"{text}; or {self.instead}"
         self.args = (self._text(),)
 
     def add(self, text: str) -> None:
-        """Say more of what happened."""
+        """Add a line to the description."""
         self.what = f"{self.what}\n{text}"
         self.args = (self._text(),)
 
@@ -304,10 +304,10 @@ def _folded(frames: Sequence[UserFrame]) -> list[str]:
 
 
 class DataDependent(GraphBreak):
-    """Python asked for a value that only the data of a tensor holds.
+    """Python needed a value that only the data of a tensor holds.
 
-    Attributes: `native_code`, the code of library functions that ran natively when it was asked for. Interpreted, they
-    may have an answer: a branch that only raises becomes an assertion.
+    Attributes: `native_code`, the code of library functions that were running natively then. If they are interpreted,
+    they may have an answer: a branch that only raises becomes an assertion.
     """
 
     native_code: frozenset[CodeType] = frozenset()

@@ -1,12 +1,12 @@
 """One trace at a time in a process; and a process that is as before if it is interrupted.
 
-A trace changes what all threads share: classes of torch, the collector, the limit of recursion. So another thread's
-trace waits for its end, and so does torch.export, which changes settings of the process that a trace looks at.
+A trace changes state that all threads share: classes of torch, the collector, the limit of recursion. So another
+thread's trace waits for its end, and so does torch.export, which changes settings of the process that a trace reads.
 
-KeyboardInterrupt, and what a signal handler raises, may come at any instruction, so that a block is left without its
-end. What is left then is put back here: what has been registered (undoing.py), and what torch keeps for the thread.
-An Exception that a signal handler raises reaches neither the handlers of the program nor those of this package, which
-would take it for the answer of what they have called: it passes as `Interrupted`.
+KeyboardInterrupt, and exceptions of signal handlers, may come at any instruction, so that a block is left without its
+end. The changes left then are undone here: registered ones (undoing.py), and torch's state of the thread. An Exception
+that a signal handler raises reaches neither the handlers of the program nor those of this package, which would take it
+for an error of their own calls: it passes as `Interrupted`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-d
 
 
 def exclusive(fn: _F) -> _F:
-    """Decorates what traces: it runs alone, TorchDynamo does not look at it, an interruption leaves nothing behind."""
+    """Decorates a tracing function: it runs alone, unseen by TorchDynamo, and an interruption leaves no changes."""
 
     @functools.wraps(fn)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ class _Alone:
                     _signal.signal(number, self._handlers[number][1])
 
     def put_back(self, error: BaseException) -> None:
-        """Undoes what an interrupted trace has left."""
+        """Undo the changes of an interrupted trace."""
         if self._thread is None:
             return
         is_interrupted = undoing.interruption(error) is not None
@@ -132,8 +132,8 @@ _CLEARED = (*OWN, os.path.dirname(torch.__file__) + os.sep, contextlib.__file__)
 
 
 def _clear_frames(errors: Iterator[BaseException]) -> None:
-    """Lets go of what the frames hold that were left: the ends of blocks that are not run yet run now, and not when
-    the traceback dies."""
+    """Clear the frames that were left: the ends of blocks that have not run yet run now, and not when the traceback
+    dies."""
     frames = []
     for error in errors:
         traceback: TracebackType | None = error.__traceback__

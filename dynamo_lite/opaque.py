@@ -1,11 +1,11 @@
-"""What to do with a function that a trace cannot look into: three things to say about it.
+"""User annotations for functions that a trace cannot look into, of three kinds.
 
     dynamo_lite.allow(fn, pure=True)            call it as it is; its result depends on its arguments alone
     dynamo_lite.assume_constant_result(fn)      call it now; its result is a constant of the program
     dynamo_lite.substitute(fn, python_version)  trace `python_version` in its place
 
-What is said holds for the process, for every export. A method is named on its class (`Tokenizer.encode`): saying it of
-a bound method says it for all instances. Nothing here imports torch.
+An annotation holds for the process, for every export. A method is named on its class (`Tokenizer.encode`): annotating a
+bound method annotates it for all instances. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Treatment(Enum):
-    """What a trace does with a call of a function that something was said about."""
+    """The treatment of calls of an annotated function in a trace."""
 
     ALLOWED = "called as it is"
     CONSTANT = "called once; the result is a constant"
@@ -27,7 +27,7 @@ class Treatment(Enum):
 
 
 class Said(NamedTuple):
-    """What was said about `fn` (kept here, so that its id stays its own); `instead` is what is traced in its place."""
+    """An annotation of `fn` (kept here, so that its id stays its own); `instead` is traced in its place."""
 
     fn: Any
     treatment: Treatment
@@ -35,16 +35,16 @@ class Said(NamedTuple):
 
 
 SAID: dict[int, Said] = {}
-"""id of a callable, as the interpreter reports it → what was said about it."""
+"""id of a callable, as the interpreter reports it → its annotation."""
 
 
 def allow(fn: F, *, pure: bool) -> F:
-    """Say that `fn` may be called during a trace, natively.
+    """Allow `fn` to be called during a trace, natively.
 
     pure: must be True: the result depends on the arguments alone, and nothing is changed that anybody else could see. A
-    function of which that is not true cannot be allowed; `effects="drop"` of `export` is about changes.
-    Tensor operators in it are recorded; its Python code, if it has any, is not interpreted. Returns `fn`, so that it
-    works as a decorator (`functools.partial(allow, pure=True)`).
+    function of which that is not true cannot be allowed; `effects="drop"` of `export` is about changes. Tensor
+    operators in it are recorded; its Python code, if it has any, is not interpreted. Returns `fn`, so that it works as
+    a decorator (`functools.partial(allow, pure=True)`).
 
     Raises TypeError if `fn` is not callable, ValueError unless `pure` is True.
     """
@@ -54,7 +54,7 @@ def allow(fn: F, *, pure: bool) -> F:
 
 
 def assume_constant_result(fn: F) -> F:
-    """Say that what `fn` returns is a constant of the program: it is called during the trace, outside of the recording.
+    """Make the results of `fn` constants of the program: it is called during the trace, outside of the recording.
 
     The arguments must not be tensors of the program. The same as `torch.compiler.assume_constant_result`, which is
     honoured too. Returns `fn`.
@@ -65,7 +65,7 @@ def assume_constant_result(fn: F) -> F:
 
 
 def substitute(fn: Any, python_version: F) -> F:
-    """Say that `python_version` is to be traced wherever the program calls `fn`. Returns `python_version`.
+    """Trace `python_version` wherever the program calls `fn`. Returns `python_version`.
 
     The same as `torch.compiler.substitute_in_graph`, which is honoured too.
 
@@ -83,7 +83,7 @@ def branch(pred: Any) -> Any:
 
 
 def forget(fn: Any) -> None:
-    """Take back what was said about `fn`, if anything was."""
+    """Remove the annotation of `fn`, if there is one."""
     SAID.pop(id(key_of(fn)), None)
 
 

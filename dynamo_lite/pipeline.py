@@ -38,7 +38,7 @@ from dynamo_lite.undoing import attributes, changed
 
 @dataclass(frozen=True)
 class Captured:
-    """What one call left: the program, the run that recorded it (over, the heap as before), its inputs."""
+    """The result of one call: the program, the run that recorded it (over, the heap as before), its inputs."""
 
     program: ExportedProgram
     run: Run
@@ -48,7 +48,7 @@ class Captured:
 def capture(
     mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None, options: Options
 ) -> Captured:
-    """What `export` does, up to the program; traces.py makes a trace of it. Raises what `export` raises."""
+    """Do the work of `export`, up to the program; traces.py makes a trace of it. Raises what `export` raises."""
     with forgotten_after_errors():
         return _capture(mod, args, kwargs, options)
 
@@ -85,7 +85,7 @@ def _capture(
 
 
 def _with_call_signatures(root: nn.Module | None, paths: Sequence[str]) -> Callable[[Run], None]:
-    """What a run is given before it begins: it notes the calls of the submodules at `paths`."""
+    """Return a callback for a run before it begins: it records the calls of the submodules at `paths`."""
 
     def started(run: Run) -> None:
         tell = run.tracer.abort, run.tracer.note
@@ -130,7 +130,7 @@ def signature_of(mod: Any) -> inspect.Signature:
 
 @contextmanager
 def process_as_before() -> Iterator[None]:
-    """torch's global switches and generators around a trace, within which torch is told that this is an export."""
+    """Restore torch's global switches and generators after a trace; within, torch's export queries return True."""
     state = TorchState()
     log = logging.getLogger("torch._subclasses.fake_tensor")  # logs what operators raise, which the program may handle
     with changed(state.restore), changed(attributes(log, "disabled")), said(True):

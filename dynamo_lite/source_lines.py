@@ -20,7 +20,7 @@ class _Source:
     written: int
     """When the file was last written, in nanoseconds: a module may be reloaded."""
     looked: float
-    """When that was last asked, in seconds."""
+    """When that was last checked, in seconds."""
 
     def line_at(self, lineno: int) -> bytes:
         missing = lineno - len(self.lines)
@@ -42,7 +42,7 @@ def line_at(filename: str, lineno: int) -> str:
         source = _sources.get(filename)
         if source is None or time.monotonic() - source.looked > _LOOKS:
             source = _current(filename, source)
-    except (OSError, ValueError):  # no file (`<string>`, which linecache may be told of), another encoding
+    except (OSError, ValueError):  # no file (`<string>`, which linecache may have cached), another encoding
         return linecache.getline(filename, lineno).rstrip("\n")
     return source.line_at(lineno).decode(errors="replace")
 
@@ -57,7 +57,7 @@ def _current(filename: str, known: _Source | None) -> _Source:
 
 
 def _read(filename: str, written: int) -> _Source:
-    """Raises: OSError; ValueError for what is to be read otherwise than as UTF-8 with plain ends of lines."""
+    """Raises: OSError; ValueError for a file that is not UTF-8 with plain ends of lines."""
     with open(filename, "rb") as file:
         content = file.read()
     start = content[:400].split(b"\n", 2)[:2]

@@ -1,9 +1,9 @@
 """Our errors as subclasses of torch's, for code that catches those.
 
-`except torch._dynamo.exc.UserError` asks for a real base class. Importing torch._dynamo takes 0.6 s, which neither an
+`except torch._dynamo.exc.UserError` needs a real base class. Importing torch._dynamo takes 0.6 s, which neither an
 export that works nor an error must pay. So the bases are added when an error leaves the front (`catchable_as_torch`) as
-far as they are there, and the others when torch._dynamo is imported: by that very `except`, at the latest.
-Checked with torch 2.13.0: torch/_dynamo/exc.py, torch/fx/experimental/symbolic_shapes.py.
+far as they exist, and the others when torch._dynamo is imported: by that very `except`, at the latest. Checked with
+torch 2.13.0: torch/_dynamo/exc.py, torch/fx/experimental/symbolic_shapes.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EXC = "torch._dynamo.exc"
 
 @functools.cache
 def link() -> None:
-    """Put torch's classes behind ours in the bases: those of torch._dynamo when it is there."""
+    """Append torch's classes to the bases of ours: those of torch._dynamo once it is loaded."""
     if _EXC in sys.modules:
         _link_to(importlib.import_module(_EXC))  # which waits for another thread that imports it
         return
@@ -91,7 +91,7 @@ class _Awaiting:
 
 
 def catchable_as_torch(fn: _F) -> _F:
-    """Decorates a public function: what it raises is also an instance of torch's own classes."""
+    """Decorates a public function: its errors are also instances of torch's own classes."""
 
     @functools.wraps(fn)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

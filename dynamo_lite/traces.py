@@ -1,4 +1,4 @@
-"""A trace: the program together with what it rests on and what it did on the way."""
+"""A trace: the program together with its assumptions and the notes of the run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
 
 
 def is_of_mode(guard: Guard) -> bool:
-    """Whether a guard is the answer to a read of `training`. Few texts are made to tell."""
+    """Whether a guard is the answer to a read of `training`. Few texts are made for the test."""
     if guard.source is None or guard.source.key != "training" or type(guard.expected) is not bool:
         return False
     return guard.text.endswith((".training == True", ".training == False"))
@@ -60,13 +60,13 @@ class Trace:
     Attributes:
         program: the torch.export.ExportedProgram.
         guards: the conditions under which the program is right; `guards.check(mod, args, kwargs)` tests them.
-        effects: what the program changes outside of itself.
+        effects: changes by the program outside of itself.
         specializations: sizes that were fixed though they might have varied, with the reason.
         notes: what was skipped or assumed: text → the program's stack, outermost first.
-        solution: the sizes of the inputs and what the program asks of them (symbolic_shapes.dims); None if none varies.
-        compared: the branches on sizes whose sides compute the same values, which are no conditions of the program;
+        solution: the sizes of the inputs and the conditions on them (symbolic_shapes.dims); None if none varies.
+        compared: the branches on sizes whose sides compute the same values, which are not conditions of the program;
             `verify()` of each checks the proof that they are the same.
-        title: the name of what was traced.
+        title: the name of the exported callable.
     """
 
     program: ExportedProgram
@@ -84,9 +84,9 @@ class Trace:
         return [guard for guard in self.guards if guard.line is not None]
 
     def explain(self, *, unfold: bool | Collection[str] = False) -> str:
-        """The trace as text: what the program assumes, changes, fixes and leaves out, the user's own lines first.
+        """Return the trace as text: assumptions, changes, fixed sizes and omissions, the user's own lines first.
 
-        What is about torch's internals and the form of modules is counted; `unfold` shows it: True for everything, or
+        Rows about torch's internals and the form of modules are counted; `unfold` shows them: True for everything, or
         the words behind a count ("form", "torch", "switches", "weights", "library_values").
         """
         rows = self._sections(unfold)
@@ -108,7 +108,7 @@ class Trace:
         return summary.sections(self, unfold)
 
     def _repr_html_(self) -> str:
-        """In a notebook: the summary, with what it counts behind folds."""
+        """Return the summary for a notebook, with the counted rows in folds."""
         from dynamo_lite.report import notebook
 
         return notebook.of_trace(self, self.title)

@@ -21,16 +21,16 @@ def as_torch_export(*, strict: bool = True, effects: str = "refuse", fallback: s
     exporters of transformers. Blocks may be nested; the innermost decides. It holds for all threads of the process.
 
     Args:
-        strict: as in `dynamo_lite.export`. The `strict` that a library passes is not used: torch's non-strict mode is
-            its default for reasons that do not hold here.
+        strict: as in `dynamo_lite.export`. The `strict` that a library passes is not used: torch defaults to non-strict
+            mode because its strict mode supports less Python; that does not apply here.
         effects: as in `dynamo_lite.export`.
-        fallback: "torch" hands a call that dynamo-lite refuses to torch's own exporter, with a warning that says why.
-            None raises the refusal.
+        fallback: "torch" hands a call that dynamo-lite refuses to torch's own exporter, with a warning that gives the
+            reason. None raises the error.
 
     Raises InvalidArguments for an unknown `effects` or `fallback`.
 
     With DYNAMO_LITE_AS_TORCH_EXPORT=1 in the environment, `import torch` puts dynamo-lite there for the whole process.
-    Calls of torch's internal exporter that ask for anything but a pre-dispatch program go to torch.
+    Calls of torch's internal exporter that require anything but a pre-dispatch program go to torch.
     """
     put_back = install(strict=strict, effects=effects, fallback=fallback)
     try:

@@ -1,8 +1,8 @@
-"""What a trace changes of its process, and how it is put back if the trace is interrupted.
+"""Changes of a trace to its process, and their restoration if the trace is interrupted.
 
-KeyboardInterrupt, and what a signal handler raises, comes between any two instructions: before a `try` is entered,
-within a `finally`. So each change of something that outlives the trace is registered before it is made (`changing`),
-and taken off when it is undone (`undone`). What an interruption has left is undone at the front (exclusive.py), whole:
+KeyboardInterrupt, and exceptions of signal handlers, come between any two instructions: before a `try` is entered,
+within a `finally`. So each change of state that outlives the trace is registered before it is made (`changing`), and
+removed when it is undone (`undone`). Changes left by an interruption are undone at the front (exclusive.py), whole:
 each undo may be called before its change is made, and more than once.
 """
 
@@ -28,13 +28,13 @@ _MISSING: Any = object()
 
 
 def changing(undo: Undo) -> Undo:
-    """What `undo` puts back is about to be changed."""
+    """Register `undo` before the change that it undoes."""
     _changes.pending.append(undo)
     return undo
 
 
 def undone(undo: Undo) -> None:
-    """Puts back what was changed. Does nothing if that has been done already: a generator may be closed late."""
+    """Undo a change. Does nothing if that has been done already: a generator may be closed late."""
     pending = _changes.pending
     if undo in pending:
         undo()
@@ -42,7 +42,7 @@ def undone(undo: Undo) -> None:
 
 
 def undo_all() -> None:
-    """Puts back what an interrupted trace of this thread has changed, the last change first."""
+    """Undo the changes of an interrupted trace of this thread, the last change first."""
     pending = _changes.pending
     while pending:
         with suppress(Exception):  # the others are undone all the same
@@ -51,7 +51,7 @@ def undo_all() -> None:
 
 
 class Interrupted(BaseException):
-    """Carries what a signal handler has raised through a trace."""
+    """Carries an exception of a signal handler through a trace."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -71,7 +71,7 @@ def under_way(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def interruption(error: BaseException) -> BaseException | None:
-    """What has interrupted the trace, if something has: `error`, or what the end of a block has failed after."""
+    """Return the exception that interrupted the trace, if any: `error`, or one before a failure at a block's end."""
     for found in under_way(error):
         if isinstance(found, Interrupted):
             return found.error
@@ -81,7 +81,7 @@ def interruption(error: BaseException) -> BaseException | None:
 
 
 def pass_on(error: Exception) -> None:
-    """Raises what has interrupted the trace, if `error` only follows from that."""
+    """Raise the exception that interrupted the trace, if `error` only follows from it."""
     if (found := interruption(error)) is not None:
         raise found
 

@@ -1,4 +1,4 @@
-"""The sets of types that say what a value is: atoms, containers, callables of C. No other file defines such a set.
+"""The sets of types that classify values: atoms, containers, callables of C. No other file defines such a set.
 
 Where a set has to differ from ATOMS, CONSTANTS, CONTAINERS or C_CALLABLES it has a name here, with the reason
 (tests/test_value_types.py has a case for each). Those of torch are made when they are first imported: the interpreter
@@ -20,7 +20,7 @@ ATOMS: Final = (*NUMBERS_AND_TEXT, type(None), type(...), type(NotImplemented), 
 GRAPH_ATOMS: Final = (type(None), bool, int, float, str)
 """Less than ATOMS: those that a graph of torch.export holds as an output or in a context."""
 STRUCTURE_ATOMS: Final = (bytes, complex, range, type(...))
-"""The ATOMS that a graph cannot hold and a saved structure can: NotImplemented is none, as nothing returns it."""
+"""The ATOMS that a graph cannot hold and a saved structure can. Without NotImplemented: no function returns it."""
 HOLD_NO_FUNCTIONS: Final[frozenset[type]] = frozenset(
     {
         *ATOMS, bytearray, slice, types.CodeType, types.ModuleType, types.BuiltinFunctionType,
@@ -42,14 +42,14 @@ CONTAINERS_AND_VIEWS: Final[tuple[type, ...]] = (
 ITERATED_IN_C: Final = (*BUILT_IN_CONTAINERS, str, bytes, range)
 """More than containers: iterating over an object of the exact type runs no Python code."""
 COMPARED_BY_ITEM: Final = (list, tuple, dict, collections.deque, collections.OrderedDict, slice)
-"""Those whose `==` asks items, one by one, first whether they are one object. (Sets ask for the hash.)"""
+"""Those whose `==` compares items, one by one, by identity first. (Sets compare the hash.)"""
 MUTABLE_CONTAINERS: Final = (
     list, dict, set, collections.deque, collections.OrderedDict, collections.defaultdict, bytearray,
 )  # fmt: skip
 """Those whose items may be changed by a subclass's instance too, each with a layout of its own in memory."""
 
 # ---- callables of C
-_DEFINING_CLASS_METHOD: Final = type(re.compile("").match)  # a C method that is told its class (PEP 573)
+_DEFINING_CLASS_METHOD: Final = type(re.compile("").match)  # a C method that is passed its class (PEP 573)
 BOUND_METHODS_OF_C: Final = frozenset({types.BuiltinMethodType, _DEFINING_CLASS_METHOD})
 BOUND_IN_C: Final = BOUND_METHODS_OF_C | {types.MethodWrapperType}
 """Those that hold an instance: they are made again at each access, so that nothing may be kept by their identity."""
@@ -59,7 +59,7 @@ C_FUNCTIONS: Final = frozenset(
         types.ClassMethodDescriptorType,
     }
 )  # fmt: skip
-"""Less than C_CALLABLES: what tables are keyed by (`callees.callee_key`). Functions and bound methods have one type."""
+"""Less than C_CALLABLES: the keys of tables (`callees.callee_key`). Functions and bound methods have one type."""
 C_CALLABLES: Final = BOUND_IN_C | C_FUNCTIONS
 
 # ---- torch's

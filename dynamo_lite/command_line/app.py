@@ -205,7 +205,7 @@ def doctor(
     no_contracts: Annotated[bool, typer.Option("--no-contracts", help="look names up only")] = False,
     json: Json = False,
 ) -> None:
-    """What of torch's private API the installed torch has. Exits with 1 if something is missing or has moved."""
+    """Check torch's private API in the installed torch. Exits with 1 if something is missing or has moved."""
     from dynamo_lite.command_line.records import doctor_record
     from dynamo_lite.doctor import manifest
     from dynamo_lite.doctor import report as reports

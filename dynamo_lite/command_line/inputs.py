@@ -130,7 +130,7 @@ def _spec(word: str, dims: dict[str, Any]) -> Any:
 
 
 def _put(shapes: dict[str, Any], arguments: dict[str, Any], path: Sequence[str], spec: dict[int, Any]) -> None:
-    """Lay `spec` at a path: an argument, then keys, numbers or fields below it. What has no spec is None: static."""
+    """Set `spec` at a path: an argument, then keys, numbers or fields below it. Others are None: static."""
     if path[0] not in shapes:
         raise UsageError(f"--dynamic: there is no argument {path[0]!r} (the arguments: {', '.join(shapes)})")
     holder: Any = shapes

@@ -16,14 +16,14 @@ from dynamo_lite.errors import InvalidArguments
 
 
 class Output:
-    """One command while it runs. `finish` prints and ends it; as a context manager it ends it for what is raised."""
+    """One command while it runs. `finish` prints and ends it; as a context manager it ends it on an exception."""
 
     def __init__(self, command: str, as_json: bool) -> None:
         self.command, self.as_json = command, as_json
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Around the work. What the user's code prints goes to stderr where stdout is for JSON."""
+        """Open a context for the work. Output of the user's code goes to stderr if stdout is for JSON."""
         try:
             with redirect_stdout(sys.stderr) if self.as_json else nullcontext(), _progress(what):
                 yield
@@ -31,7 +31,7 @@ class Output:
             self.fail(error, USAGE)
         except typer.Exit:
             raise
-        except Exception as error:  # a refusal, or what the program itself raises
+        except Exception as error:  # a graph break, or an exception of the program itself
             self.fail(error, FOUND)
 
     def finish(self, record: dict[str, Any], text: str, code: int = OK) -> NoReturn:
@@ -58,7 +58,7 @@ class Output:
 
 @contextmanager
 def _progress(what: str) -> Iterator[None]:
-    """A line on stderr while the work goes on, if stderr is a terminal."""
+    """Show a line on stderr during the work, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""What the commands print, as data: `--json` prints it as it is, else it is the text's source."""
+"""The output of the commands, as data: `--json` prints it as it is; the text is made from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def frame_record(frame: UserFrame) -> dict[str, Any]:
 
 
 def error_record(error: BaseException) -> dict[str, Any]:
-    """An error: `kind` is its class, `id` its stable name (None: the program's own), `text` what is printed."""
+    """Return an error: `kind` is its class, `id` its stable name (None: the program's own), `text` the printed text."""
     record: dict[str, Any] = {"kind": type(error).__name__, "id": None, "text": str(error)}
     if isinstance(error, DynamoLiteError):
         record |= {"id": error.id, "exportdb": error.exportdb, "fixes": list(getattr(error, "fixes", ()))}
@@ -47,7 +47,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def trace_record(trace: Any) -> dict[str, Any]:
-    """What an export made: the numbers, and what a reader should know about it."""
+    """Return a summary of an export: the numbers, and what a reader should know about it."""
     program = trace.program
     return {
         "operators": sum(node.op == "call_function" for node in program.graph.nodes),
@@ -62,7 +62,7 @@ def trace_record(trace: Any) -> dict[str, Any]:
 
 
 def explanation_record(found: Any) -> dict[str, Any]:
-    """What `explain` found."""
+    """Return the result of `explain`."""
     return {
         "problems": [{**error_record(problem.error), "then": problem.then} for problem in found.problems],
         "captured": found.captured if isinstance(found.captured, list) else [],
@@ -74,7 +74,7 @@ def explanation_record(found: Any) -> dict[str, Any]:
 
 
 def check_record(report: Any) -> dict[str, Any]:
-    """What `check` ran."""
+    """Return the runs of `check`."""
     difference = report.difference
     return {
         "runs": [{"on": replay.label, "outcome": replay.outcome, "noted": replay.noted} for replay in report.replays],
@@ -83,7 +83,7 @@ def check_record(report: Any) -> dict[str, Any]:
 
 
 def doctor_record(examination: Any) -> dict[str, Any]:
-    """What the doctor has found."""
+    """Return the findings of the doctor."""
     rows = [
         {"kind": row.kind, "name": row.name, "where": row.where, "said": row.said, "costs": row.costs}
         for row in examination.findings

@@ -1,7 +1,7 @@
-"""What a user names on the command line: `FILE:NAME`, and expressions over what the file defines.
+"""Targets on the command line: `FILE:NAME`, and expressions over the names that the file defines.
 
-FILE is a path to a Python file or the name of a module that can be imported; NAME any Python expression over what it
-defines, and `torch`.
+FILE is a path to a Python file or the name of a module that can be imported; NAME any Python expression over the names
+that it defines, and `torch`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def names_of(file: str) -> dict[str, Any]:
-    """What a file (or an importable module) defines, and `torch`. Raises UsageError if it is not there."""
+    """Return the names that a file (or importable module) defines, and `torch`. Raises UsageError if it is missing."""
     module = _of_path(Path(file)) if file.endswith(".py") else _of_name(file)
     return {"torch": torch, **vars(module)}
 

@@ -1,9 +1,9 @@
-"""What is wrong with a command itself, and the exit codes of all commands."""
+"""Errors in a command itself, and the exit codes of all commands."""
 
 from __future__ import annotations
 
 OK = 0
-"""The command did what it was asked to, and found nothing wrong."""
+"""The command succeeded, and found nothing wrong."""
 FOUND = 1
 """The program is refused, raises, or differs from eager; a size cannot vary; the doctor has found something."""
 USAGE = 2
@@ -11,4 +11,4 @@ USAGE = 2
 
 
 class UsageError(Exception):
-    """The command line makes no sense; the message says how."""
+    """The command line makes no sense; the message states the reason."""

@@ -1,7 +1,7 @@
-"""The sides as sub-graphs: what they change in place, what they give, and the call of the operator.
+"""The sides as sub-graphs: their in-place changes, their results, and the call of the operator.
 
-A sub-graph of torch.cond or while_loop changes nothing and returns tensors with memory of their own. So what a side
-changes in place is a clone of the operand inside, and a `copy_` of the result outside.
+A sub-graph of torch.cond or while_loop changes nothing and returns tensors with memory of their own. So a tensor that a
+side changes in place is replaced by a clone of the operand inside, and by a `copy_` of the result outside.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _VIEW = "a tensor changed in place, of which it also uses a view"
 
 
 def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> list[torch.Tensor]:
-    """The tensors from around that sub-graphs change in place, by their stand-ins."""
+    """Return the outer tensors, as their fake tensors, that sub-graphs change in place."""
     found: dict[int, torch.Tensor] = {}
     for level in levels:
         keys: dict[int, int] = {}
@@ -50,7 +50,7 @@ def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> 
 
 
 def functionalise(tracer: Forking, level: Level, arguments: Sequence[tuple[Any, Any]] = ()) -> None:
-    """What the level changes in place is a clone of the operand, or of the argument of its own."""
+    """Replace each operand, or argument of the level's own, that the level changes in place by a clone of it."""
     if not level.changed:
         return
     recorder, graph = tracer.recorder, level.graph
@@ -71,10 +71,10 @@ def functionalise(tracer: Forking, level: Level, arguments: Sequence[tuple[Any, 
 def output(
     tracer: Forking, level: Level, kind: str, value: Any, seen: set[int], dense: bool, is_own: bool = False
 ) -> Any:
-    """The node of a result, in the sub-graph that is being written.
+    """Return the node of a result, in the sub-graph that is being written.
 
-    seen: the memory of earlier results. dense: contiguous, because the other side's is laid out differently. is_own: it
-    is what the level changes in place.
+    seen: the memory of earlier results. dense: contiguous, because the other side's has another layout. is_own: the
+    level changes it in place.
     """
     if kind == "int":
         return value
@@ -89,7 +89,7 @@ def output(
 
 
 def encode(tracer: Forking, kind: str, value: Any) -> Any:
-    """What of a value an operator is given, here."""
+    """Return the form of a value in which it is passed to an operator."""
     if kind in ("bool", "predicate"):
         return tracer.predicates.tensor(value) if kind == "predicate" or not is_tensor(value) else value
     if kind == "flat":
@@ -100,7 +100,7 @@ def encode(tracer: Forking, kind: str, value: Any) -> Any:
 
 
 def decode(tracer: Forking, kind: str, result: Any) -> Any:
-    """The value that an operator's result stands for."""
+    """Return the value that an operator's result represents."""
     return tracer.predicates.item(result) if kind in ("bool", "int64", "float64") else result
 
 
@@ -108,7 +108,7 @@ def decode(tracer: Forking, kind: str, result: Any) -> Any:
 
 
 def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: Side) -> str:
-    """Record the torch.cond of two sides, and give the merge its results. Returns what was made, in words."""
+    """Record the torch.cond of two sides, and give the merge its results. Returns a description of the operator."""
     targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
     pairs = [(p.kind, p.left, p.right) for p in merge.pairs] + [("tensor", t, t) for t in targets]
     if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
@@ -154,7 +154,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
 def write_back(
     tracer: Forking, targets: Sequence[torch.Tensor], results: Sequence[Any], required: Sequence[gradients.Required]
 ) -> None:
-    """Give tensors the values that they have behind a branch or a loop which changes them in place.
+    """Give tensors the values that they have after a branch or a loop which changes them in place.
 
     A leaf that requires a gradient was changed without autograd seeing it (no_grad, detach): that holds here, too.
     """
@@ -170,9 +170,9 @@ _Choice = Callable[[Any, Any], Any] | None
 
 
 def _flattened(tracer: Forking, pairs: Sequence[_Values], choice: _Choice = None) -> Iterator[_Values]:
-    """Results of which only run time knows an inner size, and the sides know another one: torch's rule for cond finds
-    no strides for them. They come out flat, and behind all results the sizes that differ. choice: gives these sizes as
-    expressions, in a branch on sizes, whose results come out flat where any inner size differs."""
+    """Flatten results of which an inner size differs between the sides and is known at run time only: torch's rule for
+    cond finds no strides for them. The sizes that differ follow all results. choice: returns these sizes as
+    expressions, for a branch on sizes, whose results are flattened if any inner size differs."""
     if choice is not None:
         for kind, a, b in pairs:
             yield ("flat" if kind == "tensor" and any(_unlike_sizes(tracer, a, b)[1:]) else kind), a, b
@@ -189,7 +189,7 @@ def _unlike_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[boo
 
 
 def _differing(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[int]:
-    """The dimensions of unlike size, if one behind the first is known at run time only; else none."""
+    """Return the dimensions of different size, if one after the first is known at run time only; else none."""
     sizes = [*zip(a.shape, b.shape)]
     dims = [dim for dim, (one, other) in enumerate(sizes) if not layouts_of_sides.are_equal(tracer, one, other)]
     unknown = [dim for dim in dims if dim and any(is_unknown(size) for size in sizes[dim])]
@@ -244,7 +244,7 @@ def _outputs_of(
 
 
 def assert_facts(tracer: Forking, side: Side) -> None:
-    """Record in the current sub-graph what holds on this side only of values from around that run time knows."""
+    """Record in the current sub-graph the facts of this side about outer values that are known at run time only."""
     recorder = tracer.recorder
     for fact in side.checks:
         assert recorder.env is not None
@@ -255,7 +255,7 @@ def assert_facts(tracer: Forking, side: Side) -> None:
 
 
 def _chosen(choice: Callable[[Any, Any], Any], kind: str, a: Any, b: Any) -> list[Any] | None:
-    """The sizes of a result of a branch on sizes; None for what is no tensor."""
+    """Return the sizes of a result of a branch on sizes; None if it is not a tensor."""
     if kind not in ("tensor", "flat"):
         return None
     sizes = [choice(one, other) for one, other in zip(a.shape, b.shape)]
@@ -306,8 +306,8 @@ def call_cond(
 
 
 def _with_its_own_facts(tracer: Forking, level: Level, run: Callable[[], Any]) -> list[Any]:
-    """The results of an operator. Facts from running its sub-graphs are true where they run; kept are those of what is
-    known around, and of the results."""
+    """Return the results of an operator. Facts from running its sub-graphs are true where they run; kept are those
+    about values known outside, and about the results."""
     env = tracer.recorder.env
     if env is None:
         return list(run())
@@ -352,9 +352,9 @@ def record_loop(
     examples: Sequence[Any],
     known: Sequence[torch.Tensor] | None = None,
 ) -> list[Any]:
-    """Record a loop. args: what it is given, modules, lists of values, and last the operands; it runs on `examples` in
-    place of the lists: what comes out must not depend on the first round's values. known: stand-ins for what comes
-    out, where they are known."""
+    """Record a loop. args: its arguments: modules, lists of values, and last the operands; it runs on `examples` in
+    place of the lists, since the results must not depend on the values of the first iteration. known: fake tensors for
+    the results, if they are known."""
     *_, operands = args
     fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
     return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes), known))

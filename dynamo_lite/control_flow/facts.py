@@ -1,4 +1,4 @@
-"""Facts about sizes on one side of a branch, or in one round of a loop, and which of them hold outside of it."""
+"""Facts about sizes on one side of a branch, or in one iteration of a loop, and which of them hold outside of it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _is_of_sizes(env: Any, condition: Any) -> bool:
 
 @contextmanager
 def assumed_again(tracer: Forking, side: Side) -> Iterator[None]:
-    """Within, what a side of a branch on sizes assumes of them holds again: something is recorded at its end."""
+    """Open a context in which the assumptions of a side of a branch on sizes hold again: to record at its end."""
     if side.assumed is None:
         yield
         return
@@ -75,7 +75,7 @@ def _in_example(env: Any, assumed: Any) -> Iterator[None]:
 
 @contextmanager
 def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
-    """Within, what was known at the end of a side whose facts are not kept yet is known again."""
+    """Open a context with the facts known at the end of a side whose facts are not kept yet."""
     env = tracer.recorder.env
     if env is None:
         yield
@@ -92,9 +92,9 @@ def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
 def keep_facts(
     tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any], assumed: Any = None
 ) -> None:
-    """A side's fact of the inputs is a condition of the program; of values made on the side, it holds there; of
-    values from around that run time knows only, it is true on this side only. assumed: the condition on the sizes of
-    the inputs under which the side is taken, of a branch on these."""
+    """Keep a side's facts: one about inputs is a condition of the program; one about values made on the side holds
+    there; one about outer values known at run time only is true on this side only. assumed: the condition on the sizes
+    of the inputs under which the side is taken, of a branch on these."""
     assert tracer.recorder.env is not None
     core = tracer.recorder.env.core
     for fact in new_facts:

@@ -30,9 +30,9 @@ Pairs = Sequence[tuple[str, Any, Any]]
 
 @contextmanager
 def as_results_have(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> Iterator[None]:
-    """Around the outputs of the sides and the operator. Where gradients are off, and a result requires grad all the
-    same, or may do so in another call (a parameter, an input, what was made under enable_grad, or behind the end of
-    no_grad), they are on here: what the sides did before is a region without them inside of the sub-graphs."""
+    """Open a context for the outputs of the sides and the operator. If gradients are off, and a result requires grad
+    all the same, or may do so in another call (a parameter, an input, a tensor made under enable_grad, or after the end
+    of no_grad), they are on here: the earlier part of the sides is a region without them inside of the sub-graphs."""
     recorder = tracer.recorder
     if recorder.grad_mode() or not recorder.grad_enabled or not _any_may_require_grad(tracer, pairs, levels):
         yield
@@ -74,8 +74,8 @@ def requires_grad(values: Iterable[Any]) -> bool:
 
 
 class Required(NamedTuple):
-    """Whether a result of an operator requires grad: on its sides, or before a loop and behind it; in the example. may:
-    whether in some call. is_target: it is written into a tensor from around."""
+    """Whether a result of an operator requires grad: on its sides, or before a loop and after it; in the example. may:
+    whether in some call. is_target: it is written into an outer tensor."""
 
     one: bool
     other: bool
@@ -86,7 +86,7 @@ class Required(NamedTuple):
 def of_sides(
     tracer: Forking, pairs: Pairs, targets: Sequence[Any], sides: Sequence[Side], outputs: Sequence[Sequence[Any]]
 ) -> list[Required]:
-    """Of the results of a branch, which come out of `outputs`: its pairs, and what the sides change in place."""
+    """Return the gradient requirements of a branch's `outputs`: its pairs, and tensors changed in place."""
     may = [_may_require(tracer, side.level, nodes) for side, nodes in zip(sides, outputs)]
     one, other = sides
     rows = [(*(requires_grad((value,)) for value in both), False) for _, *both in pairs]
@@ -110,14 +110,14 @@ def _may_vary(tracer: Forking, value: Any) -> bool:
 
 
 Row = tuple[fx.Node, Any, Any]
-"""What a loop carries: its placeholder in the round, its value before the loop, what the round gives."""
+"""A carried value of a loop: its placeholder in the body, its value before the loop, its value after an iteration."""
 
 
 def of_rounds(
     tracer: Forking, level: Level, carried: Sequence[Row], targets: int, added: Sequence[Any]
 ) -> list[Required]:
-    """Of the results of a loop: what it carries, of which the last are what a round changes in place, so many as
-    `targets`, and the nodes that a round has added to lists. What a round gives, the next begins with."""
+    """Return the gradient requirements of a loop's results: the carried values, the last `targets` of which are changed
+    in place, and the nodes that an iteration adds to lists. The results of an iteration are the inputs of the next."""
 
     def behind(may: Callable[[Any], bool]) -> set[fx.Node]:
         given = [*level.captured, *((node, value) for node, value, _ in carried)]
@@ -139,8 +139,8 @@ def of_rounds(
 
 
 def as_on_the_sides(tracer: Forking, required: Sequence[Required], results: list[Any]) -> list[Any]:
-    """A result that requires grad on no side is detached (with inputs that require grad, the program is not called if
-    it may then: tracing/effects/requires_grad.py). Of one that does on one side only the program may not ask."""
+    """Detach a result that requires grad on no side (with inputs that require grad, the program is not called if it may
+    then: tracing/effects/requires_grad.py). The program may not query one that does on one side only."""
     exports_none = not tracer.recorder.grad_enabled
     for index, row in enumerate(required):
         result = results[index]
@@ -158,8 +158,8 @@ def as_on_the_sides(tracer: Forking, required: Sequence[Required], results: list
 
 
 def note_written(tracer: Forking, target: torch.Tensor, required: Required) -> None:
-    """`target` has its value of behind a branch or a loop. What later calls see of it, if it requires grad on one side
-    only, is right without gradients only."""
+    """`target` has its value from after a branch or a loop. If it requires grad on one side only, later calls are right
+    without gradients only."""
     recorder = tracer.recorder
     if required.one is required.other or not torch.is_grad_enabled():
         return
@@ -187,7 +187,7 @@ _IN_NO_GRAD = "it is under no_grad, where what it begins with has one, which it 
 
 def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Iterable[Any]) -> None:
     """torch.cond keeps nothing of its forward for the backward: it runs the side again (torch 2.15, create_bw_fn of
-    _higher_order_ops/utils.py), and what it draws then are other numbers. A dropout would have two masks."""
+    _higher_order_ops/utils.py), which draws other random numbers. A dropout would have two masks."""
     if not any(is_tensor(result) and result.requires_grad for result in results):
         return
     graphs = (part.graph for side in sides for part in side.modules() if isinstance(part, fx.GraphModule))
@@ -197,8 +197,8 @@ def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Itera
 
 
 def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
-    """Under no_grad a loop's operator gives no gradient: nothing that it carries, or hands on, may require one in
-    another call (a loop without a round gives its operands)."""
+    """Check a loop under no_grad, whose operator gives no gradient: no value that it carries or passes on may require
+    one in another call (a loop of no iterations returns its operands)."""
     if torch.is_grad_enabled() or not tracer.recorder.grad_enabled:
         return
     recorder, carried = tracer.recorder, [value for value in carried if is_differentiable(value)]
@@ -212,7 +212,7 @@ def note_none(tracer: Forking, line: Any) -> None:
 
 
 def may_have(required: Iterable[Required], values: Iterable[Any]) -> bool:
-    """Whether a gradient of one of an operator's results may be asked for. A program that is exported without gradients
+    """Whether a gradient of one of an operator's results may be requested. A program that is exported without gradients
     may be called with them."""
     if torch.is_grad_enabled():
         return any(row.one or row.other for row in required)

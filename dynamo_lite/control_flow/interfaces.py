@@ -20,27 +20,27 @@ class Forking(TracerView, Protocol):
 
     Attributes:
         loops: the loops whose bodies are being captured, innermost last.
-        asserted: the last branch of which one side raises: where it is, and what it raises.
-        ways: how often sides have been run (ways.py).
-        depth: how many sides are being run, one within the other.
+        asserted: the last branch of which one side raises: its location, and the error.
+        ways: counts how often sides have been run (ways.py).
+        depth: the nesting depth of the sides that are being run.
         watches: the iterators that each of these sides may use (iterators.py).
-        moved: iterators without copies that a side, undone since, has moved on.
+        moved: iterators without copies that a side, undone since, has advanced.
         journals: the journals of the states around the current side.
         known: tensors whose truth is known on the current side, unless they are changed in place since.
-        predicates: what decides branches, as tensors and symbolic bools (predicates.py).
+        predicates: the values that decide branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
-        makes_lists: whether lists and items of a length that varies are captured.
-        made_list: whether there has been a list of a length that varies (lists/made.py).
-        bases: what the current sides and rounds began with, innermost last.
+        makes_lists: whether lists and items of varying length are captured.
+        made_list: whether there has been a list of varying length (lists/made.py).
+        bases: the states in which the current sides and iterations began, innermost last.
         points: when each of these began, and each current side (young_objects.py).
-        joins: where the current sides run to, innermost last.
+        joins: the joins to which the current sides run, innermost last.
         merged_at: where branches were merged, the last time that their sides were run (branches/joins.py).
-        unrolled: why a loop that data end is unrolled, "" if none is.
-        caught: what a handler of the program has caught that is none of its exceptions.
-        branches: what became of each branch, for `trace.notes` (notes.py).
+        unrolled: why a loop whose end depends on data is unrolled, "" if none is.
+        caught: an internal exception that a handler of the program has caught.
+        branches: the outcome of each branch, for `trace.notes` (notes.py).
         of_sizes: how many branches on sizes are captured.
         left_to_example: the branches on sizes that are not captured: (code, instruction).
-        unrolls_for_gradients: whether loops that have no gradient as operators are unrolled, if they come to an end.
+        unrolls_for_gradients: whether loops that have no gradient as operators are unrolled, if they terminate.
         may_be_unrolled: whether there has been such a loop that was captured without its gradient.
     """
 
@@ -75,7 +75,7 @@ class Forking(TracerView, Protocol):
 
 
 class Forked(Protocol):
-    """branches.branch.Branch, as what tells where its sides join sees it: the attributes as there."""
+    """The part of branches.branch.Branch that the search for a join uses; the attributes are documented there."""
 
     tracer: Forking
     frame: Any

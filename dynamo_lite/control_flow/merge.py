@@ -1,17 +1,17 @@
-"""Two states of the program (after the two sides of a branch, or before and after one round of a loop) made one.
+"""The merge of two program states: after the two sides of a branch, or before and after one iteration of a loop.
 
-`Merge.plan(left, right)` says how a value is made of results that are not there yet: a function to call when they are.
-The first row of `RULES` that takes a pair answers:
+`Merge.plan(left, right)` returns a function that computes the merged value from results that do not exist yet. The
+first row of `RULES` that accepts a pair decides:
 
     equal constants                     kept
     tensors of one dtype, device, rank  a result of the operator (sizes that differ become unbacked)
     numbers of one type                 a result: two ints as such in torch.cond, others in a tensor
     tuples, bound methods               part by part
     iterators                           kept, if at the same position
-    lists, dicts that a round makes     the same, as a new one
-    containers, objects that both made  the left one stays, and gets what both agree on, part by part
+    lists, dicts an iteration creates   the same, as a new one
+    containers, objects that both made  the left one is kept, with the contents merged part by part
 
-Values that no row takes raise `Differs`.
+Values that no row accepts raise `Differs`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Plan = Callable[[], Any]
 
 _NUMBERS = {int: "int64", bool: "bool", float: "float64"}
 _SHARED = (type, types.FunctionType, types.ModuleType, types.GeneratorType, types.CellType, types.CodeType)
-"""Objects that are no containers of values: two of them are never one."""
+"""Compared by identity; two distinct objects are never merged."""
 
 
 class Differs(Exception):
@@ -53,18 +53,18 @@ class Differs(Exception):
 
 @dataclass
 class Pair:
-    """What becomes a result. `kind`: "tensor", "predicate", "int" (two constants, which a cond gives as a symbol), or a
-    number as a tensor of no dimensions: "int64", "float64", "bool"."""
+    """Two values that become a result. `kind`: "tensor", "predicate", "int" (two constants; a cond gives a symbol), or
+    a number as a tensor of no dimensions: "int64", "float64", "bool"."""
 
     kind: str
     left: Any
     right: Any
     place: str = ""  # the variable, or what it is in, for notes
-    grows: Any = None  # how rounds of a loop make it longer (loops/growing.py)
+    grows: Any = None  # how iterations of a loop make it longer (loops/growing.py)
 
 
 def describe(value: Any) -> str:
-    """A short text for a refusal."""
+    """Return a short text for an error message."""
     if value is snapshots.MISSING or value is UNBOUND:
         return "nothing"
     if is_tensor(value):
@@ -75,7 +75,7 @@ def describe(value: Any) -> str:
 
 
 def differ(left: Any, right: Any) -> Differs:
-    """The error for two values that are no one."""
+    """Return the error for two values that cannot be merged."""
     return Differs(f"{describe(left)} on one side, {describe(right)} on the other")
 
 
@@ -89,9 +89,9 @@ class Merge:
         self.is_young = is_young
         self.native = native
         self.choice: Callable[[Any, Any], Any] | None = None
-        """What two ints, or two bools, are as one expression: of a branch on sizes."""
+        """Merges two ints, or two bools, into one expression, for a branch on sizes."""
         self.rebound: Any = None
-        """Which lists and dicts a round of a loop makes anew (loops/rebound.py)."""
+        """Determines which lists and dicts an iteration of a loop creates anew (loops/rebound.py)."""
         self.made: list[tuple[Any, Any]] = []  # such containers of the last results, and copies of them
         self.epoch = 0  # which results it is: a plan may be carried out several times
         self.pairs: list[Pair] = []
@@ -109,7 +109,7 @@ class Merge:
         key = id(left), id(right)
         found = self.plans.get(key)
         if not self.native and (is_tensor(left) or not (isinstance(left, (list, dict)) or hasattr(left, "__dict__"))):
-            found = None  # two places that change alike in one round need not in the next
+            found = None  # two places that change alike in one iteration need not in the next
         if found is None:
             self._keep += (left, right)
             found = self.plans[key] = self._by_rule(left, right)
@@ -151,7 +151,7 @@ class Merge:
         return plan
 
     def contents(self, left: Any, right: Any) -> Plan:
-        """The same for what a snapshot holds: a dict, a list, a set or bytes."""
+        """Return the same for the contents of a snapshot: a dict, a list, a set or bytes."""
         if isinstance(left, dict):
             return self._entries(left, right)
         if isinstance(left, list):
@@ -275,7 +275,7 @@ def _iterators(merge: Merge, left: Any, right: Any) -> Plan | None:
 
 
 def _rebound(merge: Merge, left: Any, right: Any) -> Plan | None:
-    """A list or dict that a round of a loop makes anew."""
+    """Merge a list or dict that an iteration of a loop creates anew."""
     if type(left) not in (list, dict) or merge.rebound is None or not merge.rebound.holds(left, right):
         return None
     contents = merge.contents(left, right)

@@ -1,4 +1,4 @@
-"""What became of each branch on data: a note with its line, and a row of the log `control_flow`."""
+"""The outcome of each branch on data: a note with its line, and a row of the log `control_flow`."""
 
 from __future__ import annotations
 

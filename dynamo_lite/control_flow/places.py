@@ -32,8 +32,8 @@ def plan_frame(
     live: int | None = None,
     where: str = "",
 ) -> FramePlan:
-    """The merge of two states of `frame`, which goes on at `at`. live: the variables in use there. where: for a
-    refusal, the lines of the sides."""
+    """Plan the merge of two states of `frame`, which continues at `at`. live: the variables in use there. where: the
+    lines of the sides, for an error message."""
     names = frame.info.names
     live = flow_of(frame.info).live(at) if live is None else live
     variables: list[Plan] = []
@@ -90,7 +90,7 @@ def _plan_stack(merge: Merge, left: FrameState, right: FrameState) -> list[Plan]
 
 
 class HeapPlan(NamedTuple):
-    """What becomes of one changed object: of each entry that differs (`parts` is a dict), or of all it holds."""
+    """The merge of one changed object: of each entry that differs (`parts` is a dict), or of all its contents."""
 
     snapshot: Snapshot
     parts: dict[Any, Plan] | Plan
@@ -104,8 +104,8 @@ def plan_heap(
     of_list: Callable[[Snapshot], HeapPlan | None],
     used: Sequence[Container[Any]],
 ) -> list[HeapPlan]:
-    """The merge of what the two sides wrote into objects that are older than they. of_list: of a list to which they
-    have added unlike items; None for everything else. used: the made objects that can be got at after each side."""
+    """Plan the merge of the two sides' writes to objects that are older than they. of_list: for a list to which they
+    have added different numbers of items; None otherwise. used: the new objects that are reachable after each side."""
     rows = []
     old = tracer.writes.old_among(row[0].owner for side in (left, right) for row in side.heap.values())
     for key in dict.fromkeys([*left.heap, *right.heap]):
@@ -119,7 +119,7 @@ def plan_heap(
 
 
 def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any) -> HeapPlan:
-    """The merge of what one object holds in two states; `snapshot` is from before both."""
+    """Plan the merge of the contents of one object in two states; `snapshot` is from before both."""
     if not isinstance(a, dict):
         merge.place = f"in {descriptions.describe(snapshot.owner)}"
         try:
@@ -150,7 +150,7 @@ def _refuse(tracer: Forking, snapshot: Snapshot, key: Any, old: Any, new: Any, e
 
 
 def write_heap(tracer: Forking, rows: list[HeapPlan]) -> None:
-    """Write what was merged, as writes of the program around."""
+    """Write the merged values, as writes of the enclosing program."""
     for snapshot, parts in rows:
         if not isinstance(parts, dict):
             _keep_before(tracer, snapshot)

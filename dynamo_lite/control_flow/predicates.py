@@ -1,4 +1,4 @@
-"""What a branch depends on: whether only run time knows it, and the tensor or symbolic bool that decides it."""
+"""The condition of a branch: whether it is known at run time only, and the tensor or symbolic bool that decides it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Predicates:
         return torch.logical_not(known) if known is not None else value
 
     def condition(self, value: Any) -> Any:
-        """The truth of `value` as a relation of numbers, for what is known on a side; None where it is none."""
+        """Return the truth of `value` as a relation of numbers, for the facts on a side; None if there is none."""
         env = self._recorder.env
         if is_tensor(value):
             lifted = self._recorder.guarded(self._recorder.lift, value)

@@ -1,4 +1,4 @@
-"""What the program, or its caller, can still get at: a tensor's memory (capture/may_share.py asks), a list."""
+"""Objects that the program, or its caller, can still reach: a tensor's memory (for capture/may_share.py), a list."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def held_frames(tracer: Forking, values: Sequence[Any], wanted: set[int]) -> set
 
 
 def references_before(tracer: Forking, value: Any, frame: Any, roots: list[Any]) -> int:
-    """How often the program holds a container that it has made. roots: what `frame` has in use; 2 if there is too much
-    to look at."""
+    """Return how many references the program has to a container that it made. roots: the values in use in `frame`; 2 if
+    there are too many objects."""
     others = [other for other in _frames(tracer) if other is not frame]
     count = sum(root is value for root in roots)
     try:
@@ -91,8 +91,8 @@ def references_before(tracer: Forking, value: Any, frame: Any, roots: list[Any])
 
 
 class Used:
-    """Which objects that the run made can be got at after a side of `frame`, which goes on at `at`; the calls `over`
-    have ended then. Found when it is first asked."""
+    """The new objects that are reachable after a side of `frame`, which continues at `at`; the calls `over` have ended
+    then. Computed on first use."""
 
     def __init__(self, tracer: Forking, frame: Any, side: Side, at: int, over: Sequence[Any] = ()) -> None:
         self.tracer, self.frame, self.side, self.at, self.over = tracer, frame, side, at, over
@@ -120,7 +120,7 @@ class Used:
         return [*roots, *state.stack, self.side.result]
 
     def _now(self) -> dict[int, list[Any]]:
-        """id of an object → what the side has put into it. (The side is undone.)"""
+        """Return id of an object → the values that the side has put into it. (The side is undone.)"""
         found: dict[int, list[Any]] = {}
         for (owner, _), (_, contents) in self.side.heap.items():
             values = contents.values() if isinstance(contents, dict) else contents
@@ -130,7 +130,7 @@ class Used:
 
 
 def namespace_of(owner: Any) -> dict[str, Any] | None:
-    """The `__dict__` of an object that is no frame and no class."""
+    """Return the `__dict__` of an object other than a frame or a class."""
     if isinstance(owner, (Frame, type)):
         return None
     try:
@@ -141,8 +141,8 @@ def namespace_of(owner: Any) -> dict[str, Any] | None:
 
 
 def _tensors(tracer: Forking) -> Iterator[torch.Tensor]:
-    """The tensors that the frames of the program, and what it changed, lead to. (Globals hold what is from outside,
-    or what the program put there: then the journal knows them.)"""
+    """Yield the tensors reachable from the program's frames and from objects that it changed. (Globals hold objects
+    that existed before the call, or those that the program stored there: these are in the journal.)"""
     for owner, _ in _walk(tracer, [*_frames(tracer), *_changed(tracer)]):
         if is_tensor(owner):
             yield owner
@@ -163,9 +163,9 @@ def _changed(tracer: Forking) -> Iterator[Any]:
 def _walk(
     tracer: Forking, roots: list[Any], now: dict[int, list[Any]] | None = None
 ) -> Iterator[tuple[Any, list[Any]]]:
-    """What can be reached from frames and objects: (object, what it holds), each once. now: what objects hold beside.
+    """Yield the objects reachable from `roots`: (object, its parts), each once. now: additional parts of objects.
 
-    The tracer itself, which the iterators of loops hold, is not the program's: it leads to all that the process has.
+    The tracer, which the iterators of loops hold, is skipped: everything in the process is reachable from it.
     """
     todo, seen = roots, {id(tracer), id(tracer.vm), id(tracer.recorder)}
     while todo:
@@ -186,7 +186,7 @@ def _walk(
 
 
 def parts_of(value: Any) -> list[Any]:
-    """What an object holds that is no frame."""
+    """Return the parts of an object that is not a frame."""
     if is_tensor(value):
         return [*vars(value).values()] if type(value) is not torch.nn.Parameter else []
     if isinstance(value, types.GeneratorType):
@@ -198,7 +198,7 @@ def parts_of(value: Any) -> list[Any]:
 
 
 def _in_frame(frame: Any) -> list[Any]:
-    """What a frame can still use. A generator in a variable runs its end when the variable goes."""
+    """Return the values that a frame can still use. A generator in a variable runs its end when the variable goes."""
     live = flow_of(frame.info).live(frame.pc) if frame.pc < len(frame.info.ops) else 0
     cells = frame.cell_names()
     names = frame.info.names

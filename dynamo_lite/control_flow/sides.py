@@ -1,7 +1,7 @@
-"""Running one side of a branch, or one round of a loop, and putting everything back.
+"""Running one side of a branch, or one iteration of a loop, and undoing it.
 
-The running frame runs on from the branch to a stop, in the same interpreter and on the same heap, under a journal of
-its own and into a sub-graph of its own. Then its effects are kept as values (`Side`), and undone.
+The running frame continues from the branch to a stop, in the same interpreter and on the same heap, under a journal of
+its own and into a sub-graph of its own. Then its effects are saved as values (`Side`), and undone.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.undoing import changed
 
 _FILLED_UNSEEN = (list, dict, set)
-"""What a comprehension fills by instructions without a hook (LIST_APPEND, MAP_ADD, SET_ADD)."""
+"""Containers that comprehensions fill by instructions without a hook (LIST_APPEND, MAP_ADD, SET_ADD)."""
 
 
 def run_side(
@@ -191,7 +191,7 @@ def _calls_finished(tracer: Forking, frame: Any, base: FrameState) -> Iterator[N
 
 @contextmanager
 def opened(tracer: Forking, frame: Any, state: FrameState) -> Iterator[Base]:
-    """Sides or rounds that begin with `state` are run and merged."""
+    """Open a context in which sides or iterations that begin with `state` are run and merged."""
     with _no_collection(tracer), tracer.points.here() as point:
         base = Base(frame, state, point)
         tracer.bases.append(base)
@@ -209,7 +209,7 @@ def opened(tracer: Forking, frame: Any, state: FrameState) -> Iterator[Base]:
 
 @contextmanager
 def _no_collection(tracer: Forking) -> Iterator[None]:
-    """A collection changes the order in which the collector lists objects, by which young ones are told."""
+    """Prevent garbage collection: it changes the collector's order of objects, which identifies new objects."""
     with changed(gc.enable if gc.isenabled() else gc.disable):
         gc.disable()
         before = _collections(tracer)
@@ -219,7 +219,7 @@ def _no_collection(tracer: Forking) -> Iterator[None]:
 
 
 def _collections(tracer: Forking) -> int:
-    """How many there have been but for ours."""
+    """Return the number of collections, except for ours."""
     return sum(row["collections"] for row in gc.get_stats()) - tracer.points.collections
 
 
@@ -267,7 +267,7 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
 def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: FrameState) -> None:
     parts = base.parts(frame)
     watch.copy_all([pair for part, at in parts for pair in ((part.locals, at.locals), (part.stack, at.stack))])
-    for original, made in watch.pairs():  # the collector does not tell the age of the iterator of a range
+    for original, made in watch.pairs():  # the collector does not track the iterator of a range
         if not gc.is_tracked(made) and not tracer.writes.is_old(original):
             tracer.writes.made[id(made)] = made
     for value in (value for _, state in parts for value in state.stack):
@@ -300,7 +300,7 @@ def _check_iterators(tracer: Forking, watch: Watch, frames: list[Any], side: Sid
 
 
 def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> None:
-    """Tell the objects that the side made from those that it changed."""
+    """Separate the objects that the side made from those that it changed."""
     young = side.young
     made_here = beginning.younger()
     young.update(map(id, made_here))
@@ -320,7 +320,7 @@ def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> N
 
 
 def lasting_change(tracer: Forking, side: Side) -> str:
-    """What the side changes that outlives the call, in words; "" if nothing does."""
+    """Return a description of a change that outlives the call; "" if there is none."""
     for snapshot, contents in side.heap.values():
         if tracer.writes.is_old(snapshot.owner) and not is_as_before(snapshot.contents, contents):
             return descriptions.describe(snapshot.owner)
@@ -340,7 +340,7 @@ def _differ(before: Any, now: Any) -> bool:
 
 
 def undo_layouts(tracer: Forking, side: Side, given: Iterable[tuple[fx.Node, Any]]) -> None:
-    """What the side has changed in place of what it was `given` requires grad as before. Refuses another shape."""
+    """Restore requires_grad of the tensors in `given` that the side has changed in place. Rejects another shape."""
     for node, value in given:
         if is_tensor(value) and storage_key(value) in side.level.changed:
             side.grads[id(value)] = value.requires_grad

@@ -1,4 +1,4 @@
-"""What a program holds at one place, and one way of it from a branch to a stop."""
+"""The state of a program at one instruction, and one side of a branch up to a stop."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dynamo_lite.control_flow.undoing.young_objects import Point
 from dynamo_lite.interpreter.flow import END
 
 DEPTH = 30
-"""How deep sides may lie in one another."""
+"""The greatest nesting depth of sides."""
 
 
 class CannotMerge(Exception):
-    """Two states that are no one state: the refusal `id`, if there is no other way."""
+    """Two program states cannot be merged. `id` is the error to report if no other strategy applies."""
 
     def __init__(self, id: str, on_stack: bool = False, **names: Any) -> None:
         super().__init__(id)
@@ -34,16 +34,16 @@ class HeldElsewhere(CannotMerge):
 
 
 class FirstRoundDiffers(CannotMerge):
-    """The first round of a loop leaves variables with another kind of value than before, as `total = total + x` does to
-    a `total` that was 0. Of the rounds behind it that may not be so."""
+    """The first iteration of a loop leaves variables with another kind of value than before, as `total = total + x`
+    does to a `total` that was 0. Later iterations may not do this."""
 
 
 class FewRounds(CannotMerge):
-    """A loop that has to be counted has so few rounds that it is unrolled."""
+    """A loop that has to be counted has so few iterations that it is unrolled."""
 
 
 class ToBeCounted(CannotMerge):
-    """It has to be known how many rounds a `while` loop makes (loops/counting.py). is_exact: not only at most."""
+    """The iteration count of a `while` loop is needed (loops/counting.py). is_exact: an upper bound is not enough."""
 
     def __init__(self, why: str, is_exact: bool) -> None:
         super().__init__("branch-unsupported", why=why)
@@ -55,13 +55,14 @@ def cannot_merge(id: str, **names: Any) -> NoReturn:
 
 
 class BeginsAgain(BaseException):
-    """What was run is undone, and something around is run in another way. Handlers of the program let it pass."""
+    """Raised to undo the current attempt and retry an enclosing construct differently. A BaseException, so that the
+    traced program cannot catch it."""
 
 
 class JoinsLater(BeginsAgain):
-    """A branch within a side joins behind the place that the side runs to: the branch around has to join there, too.
+    """A branch within a side joins after the end of the side: the enclosing branch has to join there, too.
 
-    frame, at: the frame of the branch around, and the instruction. in_caller: not in that frame, but in its caller.
+    frame, at: the frame of the enclosing branch, and the instruction. in_caller: not in that frame, but in its caller.
     """
 
     def __init__(self, frame: Any, at: int, in_caller: bool = False) -> None:
@@ -74,8 +75,8 @@ class LeftFromWithin(BeginsAgain):
 
 
 def reported(recorder: Any, capture: Callable[[], Any]) -> Any:
-    """What `capture` returns. An exception that it raises is none of the program's, which would see it as raised by one
-    side of a branch: it ends the export, but for CannotMerge."""
+    """Return the result of `capture`. An exception other than CannotMerge ends the export: it is not the program's,
+    which would see it as raised by one side of a branch."""
     try:
         return capture()
     except CannotMerge:
@@ -98,9 +99,9 @@ class Callee(NamedTuple):
 
 @dataclass(eq=False)
 class FrameState:
-    """What a frame holds at one place: enough to go on from there. `living` are all states that are kept.
+    """The state of a frame at one instruction: enough to continue from there. `living` are all states that are kept.
 
-    `callees`: calls that are running, innermost first, and what their frames hold; the frame waits for their results.
+    `callees`: calls that are running, innermost first, with the state of their frames; the frame waits for them.
     """
 
     living: ClassVar[weakref.WeakSet[FrameState]] = weakref.WeakSet()
@@ -127,7 +128,7 @@ class FrameState:
         return [*((callee.frame, callee.state) for callee in self.callees), (frame, self)]
 
     def values(self) -> list[Any]:
-        """What it holds, and what the frames of the calls hold."""
+        """Return the values that the frame and the frames of the calls hold."""
         return [value for _, at in self.parts(None) for value in (*at.locals, *at.stack)]
 
     def put(self, frame: Any) -> None:
@@ -157,7 +158,7 @@ class Join(NamedTuple):
 
 
 class Base(NamedTuple):
-    """What current sides or rounds began with, and when."""
+    """The state in which current sides or iterations began, and when."""
 
     frame: Any
     state: FrameState
@@ -166,24 +167,24 @@ class Base(NamedTuple):
 
 @dataclass
 class Side:
-    """One way from a branch to a stop, after it was undone.
+    """One side of a branch up to a stop, after it was undone.
 
     Attributes:
         level: the sub-graph that it was recorded into.
         pc: the instruction that it stopped at; END for a return.
-        error: what it raised, else None.
+        error: the exception that it raised, else None.
         problem: why no merge with this side is right, else None.
-        heap: (id of an object, part) → (the snapshot from before, what it holds now), for objects older than the side.
-        young: ids of the objects that the side made. (The id of one that is gone can only be a younger one's.)
+        heap: (id of an object, part) → (the snapshot from before, its contents now), for objects older than the side.
+        young: ids of the objects that the side made. (The id of a dead object can only be reused by a newer one.)
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
-        reads: what the program read or wrote first, after this side.
-        left_at: where it goes on, if it has left the loop around.
-        symbols: the symbols of sizes that there were before it.
-        copies: the copies of iterators that it has moved on, or could have.
+        reads: the first accesses (reads or writes) of the program, after this side.
+        left_at: the instruction at which it continues, if it has left the enclosing loop.
+        symbols: the symbols of sizes that existed before it.
+        copies: the copies of iterators that it has advanced, or could have.
         assumed: the condition on the sizes of inputs under which it is taken, of a branch on these.
         over: ids of the frames of generators that waited within `try` or `with`, and wait there no more.
-        grads: whether a tensor from around that it changes in place requires grad after it, by the tensor's id.
+        grads: whether an outer tensor that it changes in place requires grad after it, by the tensor's id.
     """
 
     level: Level
@@ -208,13 +209,13 @@ class Side:
     grads: dict[int, bool] = field(default_factory=dict)
 
     def let_go(self) -> None:
-        """The sides are merged: what they held may die when the program drops it."""
+        """Release the state: the sides are merged, and objects that they held may die when the program drops them."""
         if self.state is not None:
             self.state.let_go()
         self.copies.clear()
 
     def requires_grad(self, tensor: Any) -> bool:
-        """Whether a tensor from around requires grad after it."""
+        """Whether an outer tensor requires grad after it."""
         return self.grads.get(id(tensor), tensor.requires_grad)
 
 
@@ -222,12 +223,12 @@ class Side:
 class OpenLoop:
     """A loop whose body is being captured: jumps of `frame` in it stop at its tests, or where it is left.
 
-    `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop. `exits`
-    are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
-    `iterators` how many iterators lie above that at each exit, where it was seen. `filled`: variables for which a side
-    that left the loop has no value, since they are not used there. `begin` is where a round begins, and `bounds` what
-    holds, by the test that says so, in each round behind which there is another (loops/counting.py). `going`: numbers
-    that depend on whether the loop is left, and what they are if it is not.
+    `truth_on` maps each test to the truth that continues the loop; `next_test` returns the test of a counted loop.
+    `exits` are the other exits (interpreter/flow/loops.py), `height` is the depth of the stack after the loop, and
+    `iterators` the number of iterators above that at each exit that was seen. `filled`: variables for which a side that
+    left the loop has no value, since they are dead there. `begin` is where an iteration begins, and `bounds` maps tests
+    to the facts that hold in each iteration that is not the last (loops/counting.py). `going`: numbers that depend on
+    whether the loop is left, with their values if it is not.
     """
 
     frame: Any
@@ -254,8 +255,8 @@ class OpenLoop:
 
 
 class Goes:
-    """The test of a loop, turned so that True goes round again: stands on the stack where a round ends. `left_by`: for
-    each exit of the loop whether it is left by that."""
+    """The test of a loop, turned so that True continues it; it is on the stack at the end of an iteration. `left_by`:
+    for each exit of the loop whether the loop is left by it."""
 
     def __init__(self, value: Any, left_by: tuple[Any, ...] = ()) -> None:
         self.value, self.left_by = value, left_by

@@ -1,4 +1,4 @@
-"""The tracer that captures branches on data: what it adds to `Tracer` are the interpreter's questions about jumps."""
+"""The tracer that captures branches on data: it adds the interpreter's hooks for jumps to `Tracer`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ForkingTracer(Tracer):
         self.depth = 0
         self.unlike_layouts = False
         self.unrolled = ""
-        self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where a round begins
+        self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where an iteration begins
         self.joins: list[Join] = []
         self.merged_at: dict[Any, int] = {}
         self.bases: list[Base] = []
@@ -209,7 +209,7 @@ class ForkingTracer(Tracer):
                 return NOT_HANDLED
         for held in reversed(frame.stack):
             if type(held) is Bounded:
-                held.rest.is_due = True  # a branch of this round may have ended it
+                held.rest.is_due = True  # a branch of this iteration may have ended it
                 break
         condition = self.predicates.condition(value)
         made = Branch(self, frame, predicate, starts, (jumps_if, kept) if keeps else None, condition=condition)
@@ -220,7 +220,7 @@ class ForkingTracer(Tracer):
             return iter(rows)
         iterator: Any = bounded.bounded(self, self.vm.frame, value)
         if iterator is None and type(value) is range and self.watches:
-            iterator = iter(value)  # the collector does not tell its age
+            iterator = iter(value)  # the collector does not track it
             self.watches[-1].made(iterator)
         return NOT_HANDLED if iterator is None else iterator
 
@@ -287,8 +287,8 @@ class ForkingTracer(Tracer):
             self.refuse(error.id, **error.names)
 
     def _unrolled(self, test: Branch, loop: Loop, problem: CannotMerge) -> Any:
-        """A loop that data end, or a test that the program may know, and that is no operator: round by round, if that
-        comes to an end; else its own refusal stands."""
+        """Unroll a loop that data end, or whose test the program may know, and that cannot be an operator; if the loop
+        does not terminate, its own error is raised."""
         self.given_up.append((test.frame, loop.again))
         try:
             return test.capture()
@@ -298,7 +298,7 @@ class ForkingTracer(Tracer):
             self.given_up.pop()
 
     def _on_bounded(self, frame: Any, iterator: Bounded, target: int) -> Any:
-        """A loop over what the program knows: an operator, if data end it, else the next round."""
+        """Capture a loop of known length as an operator, if data end it; else run the next iteration."""
         if bounded.is_due(iterator):
             at, flow = frame.pc - 1, flow_of(frame.info)
             loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
@@ -313,8 +313,8 @@ class ForkingTracer(Tracer):
         return None
 
     def _run_first_round(self, frame: Any, rounds: Rounds) -> None:
-        """The first round is none of the loop's: the frame goes on in it, and comes back to those behind it."""
-        if not rounds.count >= 1:  # asking makes it a guard, if it is no fact yet
+        """Run the first iteration outside of the loop: the frame continues in it and returns to the other ones."""
+        if not rounds.count >= 1:  # the comparison makes it a guard, if it is not a fact yet
             self.refuse("branch-unsupported", why="a loop over a size has no first round")
         self.note(f"the first round of the loop at line {line_of(frame, frame.pc - 1)} is run before the loop")
         frame.stack[-1] = iter(LaterRounds(rounds))

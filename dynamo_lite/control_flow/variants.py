@@ -1,4 +1,4 @@
-"""Tracers that capture otherwise than ForkingTracer."""
+"""Tracers that capture differently than ForkingTracer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How many ways there are through a program: how often sides are run, and whether that multiplies.
+"""The number of paths through a program: how often sides are run, and whether that multiplies.
 
 Branches one after another cost a run of each side. A branch that is carried on to the return has the next one on both
-sides, and that again: in an unrolled loop the runs are doubled by each round. To refuse such a program takes a few of
-these rounds, not all runs that are allowed.
+sides, and so on: in an unrolled loop each iteration doubles the runs. Such a program is rejected after a few of these
+iterations, not after the maximum number of runs.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _LEVELS = 3
 class Ways:
     """Counts the runs of one trace.
 
-    `runs` is how often two sides were run. Of a branch that lies in itself (another round, a recursive call) it is
-    known how many runs it took at each level, outermost first: `_taken`.
+    `runs` is how often two sides were run. For a branch that is nested in itself (another iteration, a recursive call),
+    `_taken` has the number of runs at each level, outermost first.
     """
 
     def __init__(self) -> None:

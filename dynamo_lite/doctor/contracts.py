@@ -1,7 +1,7 @@
-"""Behaviour of torch that the tracer stands on, each as a question with the expected answer for each version.
+"""Behaviour of torch that the tracer depends on, each as a question with the expected answer for each version.
 
-A name that exists may behave otherwise than it did: these find it. A question takes a few milliseconds, changes nothing
-and asks nothing of dynamo_lite itself. `costs` says what is wrong where the answer is another.
+A name that exists may have changed its behaviour: these contracts find it. A question takes a few milliseconds, changes
+nothing and calls nothing of dynamo_lite itself. `costs`: what breaks if torch behaves differently.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dynamo_lite.torch_internals._torch_contracts import (
 
 
 class Contract(NamedTuple):
-    """`ask()` gives the answer; `expected` has the one for each version."""
+    """`ask()` returns the answer; `expected` has the one for each version."""
 
     name: str
     ask: Callable[[], Any]
@@ -57,7 +57,7 @@ def _contract(costs: str, *expected: Variant) -> Callable[[Callable[[], Any]], C
 
 
 def broken() -> Iterator[tuple[Contract, str]]:
-    """The contracts that the installed torch does not keep, with what is seen."""
+    """Yield the contracts that the installed torch does not keep, with the difference."""
     for row in CONTRACTS:
         expected = current(*row.expected)
         try:
@@ -101,7 +101,7 @@ def the_hash_of_a_tensor_is_its_id() -> bool:
 
 # -- modes -------------------------------------------------------------------------------------------------------------
 class _Seen(TorchDispatchMode):
-    """What reaches a mode, by operator, with the results."""
+    """Records the operators that reach a mode, with their results."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ def a_size_that_needs_data_is_a_dynamic_output_shape() -> bool:
     return False
 
 
-# -- stand-ins ---------------------------------------------------------------------------------------------------------
+# -- fake tensors ------------------------------------------------------------------------------------------------------
 @_contract("type(x), isinstance(x, ...) of stand-ins; C++ fake tensors would be no subclass")
 def a_fake_tensor_is_of_a_python_class() -> bool:
     fake = FakeTensorMode().from_tensor(torch.ones(2))
@@ -174,7 +174,7 @@ def meta_tensors_have_no_address() -> bool:
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
 class _Node(SymNode):
-    """A node that says what is asked of it."""
+    """A node that records the methods called on it."""
 
     pytype = int
     constant = fx_node = None

@@ -1,4 +1,4 @@
-"""What every name stood for in each minor version that was checked: manifests/2.13.json and so on.
+"""The meaning of every name in each minor version that was checked: manifests/2.13.json and so on.
 
     python -m dynamo_lite doctor --write-manifest
 
@@ -25,19 +25,19 @@ def known() -> list[Version]:
 
 
 def read(version: Version) -> dict[str, str]:
-    """Name → what it stood for."""
+    """Return name → its former meaning."""
     content: dict[str, str] = json.loads((FOLDER / _file(version)).read_text(encoding="utf-8"))
     return content
 
 
 def names(version: Version | None = None) -> list[str]:
-    """What the tables name for a version."""
+    """Return the names in the tables for a version."""
     rows = {entry.symbol.name for entry in entries() if applies(entry.symbol, version)}
     return sorted(rows | set(named()))
 
 
 def examine() -> dict[str, str]:
-    """Name → what it stands for in the installed torch."""
+    """Return name → its meaning in the installed torch."""
     return {name: resolve(name) for name in names()}
 
 

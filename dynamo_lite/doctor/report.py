@@ -61,7 +61,7 @@ def _of_rows(rows: list[PrivateTable], found: dict[str, str], before: dict[str, 
 
 
 _UNSET = "NoneType"
-"""What a variable of torch's is that is set when it is first needed."""
+"""The kind of a variable of torch's that is set on first use."""
 
 
 def _of_names(strings: Mapping[str, str], found: dict[str, str], before: dict[str, str]) -> Iterator[Finding]:

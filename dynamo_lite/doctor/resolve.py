@@ -1,4 +1,4 @@
-"""What a name stands for in the installed torch: its kind, its signature, and the descriptor behind a method."""
+"""The object behind a name in the installed torch: its kind, its signature, and the descriptor behind a method."""
 
 from __future__ import annotations
 

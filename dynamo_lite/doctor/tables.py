@@ -30,7 +30,7 @@ def owners(root: Path = ROOT) -> list[Path]:
 
 
 def entries(root: Path = ROOT) -> list[PrivateTable]:
-    """All rows of all tables. ValueError for a file without a table, or with one that is no literal."""
+    """Return all rows of all tables. ValueError for a file without a table, or with one that is not a literal."""
     return [*_entries(root)]
 
 

@@ -1,4 +1,4 @@
-"""draft_export(): what `explain` finds, and a program as far as there is one."""
+"""draft_export(): the problems that `explain` finds, and a program as far as there is one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dynamo_lite.torch_errors import catchable_as_torch
 
 @dataclass
 class Draft:
-    """The result of `draft_export`. True if the program is what `export` returns.
+    """The result of `draft_export`. True if the program is the one that `export` returns.
 
     Attributes:
-        report: what stands between the module and its export (`dynamo_lite.explain`).
+        report: the problems of exporting the module (`dynamo_lite.explain`).
         program: the exported program. If `report` has problems, it is one for inspection: it agrees with eager on the
-            example, and the notes of `program.trace` say where it may not elsewhere. None if there is no such program.
+            example, and the notes of `program.trace` state where it may not elsewhere. None if there is none.
         mismatched_fake_kernels: custom operators of the program whose real kernel gives another dtype, device or size
-            on the example than the fake one says, a line each (`export` runs the fake kernels only).
+            on the example than the fake one, a line each (`export` runs the fake kernels only).
     """
 
     report: Explanation
@@ -58,12 +58,12 @@ def draft_export(
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     control_flow: str = "capture",
 ) -> Draft:
-    """Export `mod` as far as that is possible, and say what is missing.
+    """Export `mod` as far as that is possible, and report the problems.
 
     The arguments are those of `export`. A program that `export` refuses is traced with `strict=False` and
-    `effects="drop"`, and with its sizes constant where `dynamic_shapes` is what cannot be kept.
+    `effects="drop"`, and with constant sizes if `dynamic_shapes` cannot be kept.
 
-    Raises InvalidArguments if the call itself makes no sense, and what `mod` raises on these arguments.
+    Raises InvalidArguments if the call itself makes no sense, and the exceptions of `mod` on these arguments.
     """
     report = Explanation(complete=True)
     always: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What the recorded program computes on the example: real tensors for the nodes of an unfinished graph."""
+"""Evaluates the recorded program on the example: real tensors for the nodes of an unfinished graph."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dynamo_lite.capture.graph.lifting import modes_off
 
 
 class NoShadow(Exception):
-    """The value of a node is not to be had: an input is a stand-in itself, or an operator cannot be run here."""
+    """The value of a node is not available: an input is a fake tensor itself, or an operator cannot be run here."""
 
 
 class Shadow:
-    """Runs the nodes of a recorder's graph on copies of the example's tensors, each once, in order, when asked."""
+    """Runs the nodes of a recorder's graph on copies of the example's tensors, each once, in order, on demand."""
 
     def __init__(self, recorder: Any, leaves: list[Any]) -> None:
         self._recorder = recorder
@@ -39,7 +39,7 @@ class Shadow:
         return self._values[node]
 
     def tensor(self, stand_in: torch.Tensor) -> torch.Tensor:
-        """The real tensor behind a stand-in. Raises NoShadow."""
+        """Return the real tensor behind a fake one. Raises NoShadow."""
         node = self._recorder.level.nodes.get(stand_in)
         if node is None:
             raise NoShadow("a tensor that no operator made")

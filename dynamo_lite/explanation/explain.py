@@ -1,6 +1,6 @@
-"""explain(): everything that stands between a module and its export, in one go.
+"""explain(): all problems of exporting a module, in one go.
 
-`export` stops at the first problem. `explain` goes on where a safe continuation exists (for the search, not for a
+`export` stops at the first problem. `explain` continues where a safe continuation exists (for the search, not for a
 program): a question about data is answered for the example, an effect is dropped, a call that cannot be looked into is
 made once.
 """
@@ -38,17 +38,16 @@ from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 
 @dataclass
 class Explanation:
-    """What `explain` found. True if there is nothing to fix: export takes the program as it stands.
+    """The result of `explain`. True if there is nothing to fix: export takes the program as it stands.
 
     Attributes:
         problems: what export would refuse, in the order of the run, each with its fix and how the search went on.
-        effects: what the program changes outside of itself, and what would become of it.
+        effects: changes by the program outside of itself, with their verdicts.
         specializations: sizes that the program fixes.
-        captured: where the program branches on data, or on sizes that vary: what the capture of control flow makes of
-            each branch and loop (a line each; they are no problems), or the refusal that ends it, which is among the
-            problems, too.
+        captured: the outcome of the capture of control flow for each branch and loop on data, or on sizes that vary
+            (a line each; they are not problems), or the graph break that ends it, which is among the problems, too.
         branches_on_sizes: whether the example has answered a branch on sizes that an export captures.
-        complete: whether the run came to its end; if not, what comes after the last problem is not known.
+        complete: whether the run came to its end; if not, the part after the last problem is not examined.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -139,7 +138,7 @@ _RUNS = 8
 
 
 def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str] | DynamoLiteError | None:
-    """What an export that captures branches says of each; None if the program raises."""
+    """Return the notes of an export that captures branches; None if the program raises."""
     options = attempts.Options(dynamic_shapes, None, True, (), False, "drop", "capture")
     try:
         program = pipeline.capture(mod, args, kwargs, options).program
@@ -159,7 +158,7 @@ def _may_be_captured(found: Explanation, problem: Problem) -> bool:
 
 
 def _add_captured(found: Explanation, captured: list[str] | DynamoLiteError | None) -> None:
-    """What the capture of control flow makes of the problems: those of data are none, up to the one that ends it."""
+    """Add the result of capturing control flow: problems on data are dropped, up to the one that ends the capture."""
     found.captured = captured
     problems = found.problems
     if isinstance(captured, list):
@@ -176,7 +175,7 @@ def _add_captured(found: Explanation, captured: list[str] | DynamoLiteError | No
 def _search(
     mod: Any, root: Any, call: Any, inputs: Any, known: dict[str, DynamoLiteError]
 ) -> tuple[Explanation, str | None, DynamoLiteError | None]:
-    """One run: what it found, and the function whose unrecordable answer ended it, with that error."""
+    """Return the result of one run, and the function whose unrecordable answer ended it, with that error."""
     found = Explanation()
     runs: list[Run] = []
 

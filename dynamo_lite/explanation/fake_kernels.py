@@ -1,7 +1,7 @@
-"""Do the fake kernels of a program's custom operators say what the real ones give?
+"""Compares the fake kernels of a program's custom operators with the real ones.
 
-A program is recorded with what the fake kernels say. One that says another dtype, device or size leads the rest of the
-program astray, and the results of the example need not show it.
+A program is recorded with the results of the fake kernels. A wrong dtype, device or size makes the rest of the program
+wrong, and the results of the example need not show it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TORCHS = frozenset({"aten", "prim", "prims", "profiler", "export", "higher_orde
 
 
 def mismatches(program: ExportedProgram, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> list[str]:
-    """What the real kernels of custom operators give on the example, where the fake ones say otherwise.
+    """Describe the results of real kernels of custom operators on the example that differ from the fake ones'.
 
     Operators within a branch or a loop are not looked at, nor sizes that may vary. The state of the program and the
     arguments are as before afterwards.
@@ -33,7 +33,7 @@ def mismatches(program: ExportedProgram, args: tuple[Any, ...], kwargs: Mapping[
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             comparison.run(*leaves, enable_io_processing=False)
-    except Exception as error:  # what was recorded for the sizes that a fake kernel says need not run on others
+    except Exception as error:  # operators recorded for a fake kernel's sizes need not run on others
         comparison.found.append(f"the program does not run on the example: {type(error).__name__}: {error}")
     return comparison.found
 
@@ -43,7 +43,7 @@ def _is_custom(node: fx.Node) -> bool:
 
 
 class _Comparison(fx.Interpreter):
-    """Runs a program node by node. `found`: a line for each custom operator whose results differ from what is said."""
+    """Runs a program node by node. `found`: a line for each custom operator with other results than the fake kernel."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__(module, garbage_collect_values=True)

@@ -1,7 +1,7 @@
-"""A recorder that goes on where an operator cannot be recorded, for a search that throws its graph away (explain).
+"""A recorder that continues if an operator cannot be recorded, for a search that discards its graph (explain).
 
-An operator without a kernel for tensors without data is run on the example's tensors, and its result has their sizes. A
-constant from outside that is changed in place is changed as if it were the program's own.
+An operator without a kernel for tensors without data is run on the example's tensors, and its result has their sizes.
+An older constant that is changed in place is changed as if it were the program's own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHANGED = "the program goes on with a changed copy of its own"
 
 
 class LenientRecorder(Recorder):
-    """`found(error, then)` is told of what was passed over, `shadow` has the example's values: the tracer sets both."""
+    """`found(error, then)` is called for skipped errors, `shadow` has the example's values: the tracer sets both."""
 
     found: Callable[[CaptureError, str], None]
     shadow: Any
@@ -55,7 +55,7 @@ class LenientRecorder(Recorder):
             return out
 
     def _on_the_example(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """What the operator gives on the example. Raises NoShadow."""
+        """Return the result of the operator on the example. Raises NoShadow."""
         found = pytree.tree_map(self._real, (tuple(args), kwargs))
         try:
             with modes_off(), torch.no_grad():
@@ -78,7 +78,7 @@ class LenientRecorder(Recorder):
         return hint
 
     def _like(self, real: torch.Tensor, inputs: Any) -> torch.Tensor:
-        """A stand-in of the same form. A size that an input has too, as one that varies, is taken to be that one."""
+        """Return a fake tensor of the same form. A size equal to a varying one of an input is taken to be that one."""
         if real.layout is not torch.strided:
             raise NoShadow("a sparse tensor")
         varying: dict[int, Any] = {}

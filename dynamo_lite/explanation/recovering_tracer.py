@@ -1,7 +1,7 @@
-"""A tracer that goes on after a problem where it can, to find the next one (dynamo_lite.explain).
+"""A tracer that continues after a problem if possible, to find the next one (dynamo_lite.explain).
 
-What it records is no program: a question about data is answered for the example, a call that is refused is left out or
-made once, an effect is dropped. Each problem is kept with what was done about it.
+Its recording is not a valid program: a question about data is answered for the example, a call that is refused is left
+out or made once, an effect is dropped. Each problem is kept with the action taken.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _LEFT_OUT = frozenset({"global-rng", "process-state", "outside-world", "global-state"})
-"""Refused calls that would change something: left out; None stands for the result."""
+"""Refused calls that would change something: left out; None replaces the result."""
 _MADE_ONCE = frozenset(
     {"opaque-call", "unrecordable-id", "unrecordable-value", "outside-object", "data-dependent-value", *TEXTS}
 )
@@ -40,14 +40,14 @@ _TENSOR_ATTRIBUTE = "tensor-attribute"
 
 @dataclass(frozen=True)
 class Problem:
-    """`error` is what export would raise; `then` says how the search went on, None if it ended here."""
+    """`error` is the one that export would raise; `then` is how the search continued, None if it ended here."""
 
     error: DynamoLiteError
     then: str | None = None
 
 
 class LenientTracer(Tracer):
-    """Keeps `problems` and goes on."""
+    """Keeps `problems` and continues."""
 
     goes_on = True
 
@@ -132,7 +132,7 @@ class LenientTracer(Tracer):
             return bool(real)
 
     def undecided(self, error: Any) -> None:  # type: ignore[override]
-        """A question that depends on data: answered by what the program computes on the example."""
+        """Answer a question that depends on data by the program's values on the example."""
         question = error.question
         problem = data_dependent_errors.undecided(self, question)
         try:
@@ -169,7 +169,7 @@ def _place(error: DynamoLiteError) -> Any:
 
 
 def _attribute_as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
-    """What puts back the attribute that a tensor has now."""
+    """Return a function that restores a tensor's current attribute."""
     with modes_off():
         missing = object()
         value = getattr(owner, key, missing)

@@ -1,8 +1,8 @@
 """The features of dynamo-lite: a folder for each, whose `feature.py` has the record `FEATURE`, or one file that has it.
 
-The list has the order in which the features' steps and passes run; what a feature needs comes before it. Called by
-`tracing/assemble.py`, which makes of the records (tracing/feature.py) what the engine uses. Features import `tracing`,
-what a pass sees of a run (`run/finished_run.py`), and the features that they name in `needs`.
+The list has the order in which the features' steps and passes run; a feature comes after those that it needs. Called by
+`tracing/assemble.py`, which joins the records (tracing/feature.py) for the engine. Features import `tracing`, the view
+of a run that passes have (`run/finished_run.py`), and the features that they name in `needs`.
 """
 
 from dynamo_lite.features import autocast, distributed, files, forward_ad, pickles, torchscript

@@ -15,14 +15,14 @@ _DTYPES = ("set_autocast_dtype", "set_autocast_cpu_dtype", "set_autocast_gpu_dty
 
 
 def call_switch(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """torch.set_autocast_enabled: refused, unless torch.amp calls it, which tells the recorder."""
+    """torch.set_autocast_enabled: refused, unless torch.amp calls it, which the recorder observes."""
     if tracer.in_library():
         return NOT_HANDLED
     tracer.refuse("process-state", function=f"torch.{fn.__name__}")
 
 
 def call_dtype(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """torch.set_autocast_dtype: outside of regions it says what a later one casts to, which the region carries."""
+    """torch.set_autocast_dtype: outside of regions it sets the dtype of a later one, which the region carries."""
     if tracer.in_library() or tracer.recorder.autocast.cache is None:
         return NOT_HANDLED
     tracer.refuse("process-state", function=f"torch.{fn.__name__} inside of an autocast region")

@@ -1,6 +1,6 @@
 """Calls of torch.distributed beside collectives (capture/kernels/collectives.py).
 
-The rank and the number of ranks are constants of the program; the notes say so. DTensors are tensors that wrap others.
+The rank and the number of ranks are constants of the program, with notes. DTensors are tensors that wrap others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _wrapper(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def table() -> dict[int, Callable[..., Any]]:
-    """id(callable) → rule, for what is loaded now."""
+    """Return id(callable) → rule, for the modules loaded now."""
     rows: dict[int, Callable[..., Any]] = {}
     distributed, tensors = sys.modules.get("torch.distributed"), sys.modules.get("torch.distributed.tensor")
     if distributed is not None and distributed.is_available():

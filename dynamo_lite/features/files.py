@@ -1,7 +1,7 @@
-"""Files that the program reads, and what it asks the process: constants of the program, with a guard.
+"""Files and properties of the process that the program reads: constants of the program, with a guard.
 
-Like an attribute or an environment variable, a file is read once, when the program is traced. The guard says which file
-it was (its size, its time, its number). A directory that the program makes for a cache is not made: it says nothing
+Like an attribute or an environment variable, a file is read once, when the program is traced. The guard identifies the
+file (its size, its time, its number). A directory that the program makes for a cache is not made: this has no effect
 until the program looks there, which is refused.
 """
 
@@ -28,7 +28,7 @@ READS: tuple[str, ...] = ("pathlib:Path.read_text", "pathlib:Path.read_bytes", "
 
 
 class Files(FeatureState):
-    """asked: the guards' functions, by what they ask; unmade: directories that eager would have made."""
+    """asked: the guards' functions, by their query; unmade: directories that eager would have made."""
 
     stays = "what a side asks is a guard in any case; a directory that it leaves out is only refused later"
 
@@ -38,7 +38,7 @@ class Files(FeatureState):
         self.unmade: list[str] = []
 
     def condition(self, key: Any, name: str, read: Callable[[], Any]) -> None:
-        """What `read` returns is a condition of the program."""
+        """Make the result of `read` a condition of the program."""
         if key not in self.asked:
 
             def asked() -> Any:

@@ -1,4 +1,4 @@
-"""pickle.loads: C makes what the bytes say, tensors too, which no operator shows."""
+"""pickle.loads: C makes the objects that the bytes describe, tensors too, which no operator shows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Calls of TorchScript: methods of modules (scripted, traced, loaded), and functions (scripted, traced).
 
-TorchScript runs code of its own, whose operators are recorded as they run. What else it does is not seen: its graph is
-read beforehand, and one that changes attributes, lists or dicts that are older than the call, prints, or calls back
-into Python is refused. Lists and dicts among the arguments are copied, by TorchScript as well.
+TorchScript runs code of its own, whose operators are recorded as they run. Its other effects are not observed: its
+graph is read beforehand, and one that changes attributes, lists or dicts that are older than the call, prints, or calls
+back into Python is refused. Lists and dicts among the arguments are copied, by TorchScript as well.
 
 Given sizes that vary, TorchScript would take their numbers. A scripted function then runs as the Python function that
 it was made from, where `torch.jit.is_scripting()` is true as in the compiled one.
@@ -35,7 +35,7 @@ _EFFECTS = {
     "prim::CallMethod": "calls a method that only run time knows",
     "prim::CallFunction": "calls a function that only run time knows",
 }
-"""Kind of a node → what it does that no operator shows."""
+"""Kind of a node → its effect that no operator shows."""
 
 _CHANGES = frozenset(
     f"aten::{name}"

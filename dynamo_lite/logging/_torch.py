@@ -10,7 +10,7 @@ from torch._logging import trace_structured as trace_structured
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "reports in TORCH_TRACE"
-"""What does not work if one of these is missing."""
+"""The feature that does not work if one of these is missing."""
 
 SYMBOLS = (Symbol("torch._logging:trace_structured", "an artifact of a trace, for tlparse"),)
 

@@ -1,4 +1,4 @@
-"""The artifacts: what there is to log. `name` gives the ordinary lines (INFO), `+name` those of DEBUG too."""
+"""The artifacts of the logs. `name` turns on the ordinary lines (INFO), `+name` those of DEBUG too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Artifact(NamedTuple):
-    """`what` it shows; `more` is what `+` adds ("" if nothing)."""
+    """`what` it shows; `more` is the addition by `+` ("" if nothing)."""
 
     what: str
     more: str = ""

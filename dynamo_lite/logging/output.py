@@ -9,7 +9,7 @@ ROOT = "dynamo_lite"
 
 
 class _Stderr(logging.Handler):
-    """Writes to what sys.stderr is at the time. Silent once the program has handlers, which get the records."""
+    """Writes to the current sys.stderr. Silent once the program has handlers, which get the records."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if logging.getLogger().handlers:

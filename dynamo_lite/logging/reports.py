@@ -1,4 +1,4 @@
-"""What is logged at the end of a trace or of a phase: graphs, guards, assumptions, effects, refusals, times."""
+"""Logs at the end of a trace or of a phase: graphs, guards, assumptions, effects, graph breaks, times."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dynamo_lite.logging.settings import anything_on, is_on, log
 
 
 class LoggedRun(Protocol):
-    """What is logged of a run (run/run.py)."""
+    """The part of a run that is logged (run/run.py)."""
 
     tracer: Any
     recorder: Any
 
 
 def attach(run: LoggedRun) -> None:
-    """Log what happens in `run`, as far as artifacts are on. Call it before the run makes its first symbol."""
+    """Log `run`, as far as artifacts are on. Call it before the run makes its first symbol."""
     if not anything_on():
         return
     stepping.attach(run.tracer.vm)

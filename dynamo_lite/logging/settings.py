@@ -22,7 +22,7 @@ class UnknownArtifact(InvalidArguments):
 
 
 def set_logs(spec: str = "", /, **levels: Any) -> None:
-    """Say what is logged from now on; what is not named is off.
+    """Set the logs that are on from now on; those that are not named are off.
 
     Args:
         spec: as DYNAMO_LITE_LOGS: names with commas between, `+name` for DEBUG, `-name` for off, `all` for all of them.
@@ -43,7 +43,7 @@ def is_on(name: str, level: int = logging.INFO) -> bool:
 
 
 def anything_on() -> bool:
-    """Whether any artifact is on, or whole stacks are asked for."""
+    """Whether any artifact is on, or whole stacks are requested."""
     return bool(_levels) or GUARD_VARIABLE in os.environ or SYMBOL_VARIABLE in os.environ
 
 
@@ -53,7 +53,7 @@ def log(name: str, message: str, level: int = logging.INFO) -> None:
 
 
 def help_text() -> str:
-    """What `DYNAMO_LITE_LOGS=help` prints."""
+    """Return the text of `DYNAMO_LITE_LOGS=help`."""
     rows = [f'{VARIABLE}="+dynamic,guards": + for more (DEBUG), - for off, "all" for all of these:']
     for name, artifact in ARTIFACTS.items():
         rows.append(f"  {name:<13} {artifact.what}")
@@ -64,7 +64,7 @@ def help_text() -> str:
 
 
 def read_environment() -> None:
-    """Apply DYNAMO_LITE_LOGS. `help` prints what there is, and the program goes on."""
+    """Apply DYNAMO_LITE_LOGS. `help` prints the artifacts, and the program continues."""
     spec = os.environ.get(VARIABLE, "")
     if spec.strip() == "help":
         print(help_text(), file=sys.stderr)

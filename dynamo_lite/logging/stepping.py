@@ -1,6 +1,6 @@
 """`bytecode`, `trace_source` and `calls`: the program as it runs.
 
-The interpreter's hooks are wrapped for one run, so that nothing is asked while these are off.
+The interpreter's hooks are wrapped for one run, so that logs that are off cost nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"_(FAST|DEREF)$")
 
 
 def attach(vm: Interpreter) -> None:
-    """Log what `vm` does from now on, as far as the artifacts are on."""
+    """Log the steps of `vm` from now on, as far as the artifacts are on."""
     if is_on("bytecode") or is_on("trace_source"):
         _Steps(vm)
     if is_on("calls"):

@@ -1,7 +1,7 @@
 """Reports in torch's structured trace log: with TORCH_TRACE=folder set, tlparse shows each trace's report.
 
 Artifacts: dynamo_lite_report (JSON, the document of `trace.report`), dynamo_lite_summary (`trace.explain()`), and for a
-refusal dynamo_lite_graph_break.
+graph break dynamo_lite_graph_break.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values of the traced program in a few characters.
 
-Nothing of the program runs for that (no `__repr__`, `__class__`, metaclass), no tensor's data is looked at, and no
-number of a size is taken: a log must not change what it shows.
+This runs no code of the program (no `__repr__`, `__class__`, metaclass), reads no tensor's data, and takes no number of
+a size: a log must not change what it shows.
 """
 
 from __future__ import annotations

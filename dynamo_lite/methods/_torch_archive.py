@@ -2,9 +2,9 @@
 
 Checked with torch 2.13.0 and 2.14.1.
 
-`torch.export.pt2_archive._package.package_pt2` takes several programs, and writes the tensors of each. What a program's
-tensors are called in the archive is in a table of its own (weights/NAME.json), so that the tables of several may name
-the same files: torch's `load_pt2` reads such an archive.
+`torch.export.pt2_archive._package.package_pt2` takes several programs, and writes the tensors of each. The archive
+names of a program's tensors are in a table of its own (weights/NAME.json), so that the tables of several may name the
+same files: torch's `load_pt2` reads such an archive.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 load_pt2 = _package.load_pt2
 
 Payloads = dict[int, Any]
-"""What has been written: id of a tensor → the row of the tables that tells where."""
+"""The payloads that are written: id of a tensor → its row of the tables, with its place."""
 
 
 def write_programs(f: FileLike, programs: Mapping[str, ExportedProgram], extra_files: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ part of the code: a small buffer that only another program writes would be writt
 
 
 def compiled(program: ExportedProgram, options: Mapping[str, Any]) -> list[Any]:
-    """What AOTInductor makes of a program: paths of files, and the tensors."""
+    """Return AOTInductor's output for a program: paths of files, and the tensors."""
     import torch._inductor
 
     if program.example_inputs is None:
@@ -104,7 +104,7 @@ def load_compiled(f: FileLike) -> dict[str, Any]:
 
 
 DISABLES = "the archive of export_methods"
-"""What does not work if one of these is missing."""
+"""The feature that does not work if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._export.serde:schema", "the rows of an archive's tables"),

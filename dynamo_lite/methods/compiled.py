@@ -41,7 +41,7 @@ def compile_programs(programs: Mapping[str, ExportedProgram], f: FileLike, optio
 
 
 def load_compiled_methods(f: FileLike) -> CompiledMethods:
-    """What `Methods.compile` has written."""
+    """Load an archive written by `Methods.compile`."""
     runners = archive.load_compiled(f)
     if not runners:
         raise InvalidArguments("The archive holds no compiled methods (`Methods.compile` writes such archives).")

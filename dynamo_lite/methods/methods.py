@@ -30,7 +30,7 @@ class Method:
 
     Args:
         args, kwargs: its example call.
-        fn: what is called: the name of a method of the model, or a bound method. None: the method that has the entry
+        fn: the callable: the name of a method of the model, or a bound method. None: the method that has the entry
             point's own name, else `forward`.
         dynamic_shapes: as in `export`.
         training: the mode that the model is put into for this export; None: as it is.
@@ -100,8 +100,8 @@ def export_methods(model: nn.Module, methods: Mapping[str, Method | tuple[Any, .
         model: the module that has the parameters and buffers of all of them.
         methods: name → the example call's positional arguments, or a Method with more.
 
-    Raises what `export` raises, with a note that says which entry point; InvalidArguments for a name that the model
-    does not have.
+    Raises what `export` raises, with a note that names the entry point; InvalidArguments for a name that the model does
+    not have.
     """
     programs = {}
     for name, given in methods.items():
@@ -120,7 +120,7 @@ def export_methods(model: nn.Module, methods: Mapping[str, Method | tuple[Any, .
 
 
 def load_methods(f: FileLike) -> Methods:
-    """What `Methods.save` has written; a tensor that several programs share is one tensor again."""
+    """Load an archive written by `Methods.save`; a tensor that several programs share is one tensor again."""
     with shared_expressions():
         contents = load_pt2(f)
     table = json.loads(contents.extra_files.get(_TABLE, "{}"))
@@ -136,7 +136,7 @@ def load_methods(f: FileLike) -> Methods:
 
 
 def _called(model: nn.Module, name: str, fn: str | Callable[..., Any] | None) -> Callable[..., Any]:
-    """What is exported. Raises InvalidArguments."""
+    """Return the callable to export. Raises InvalidArguments."""
     if not isinstance(model, nn.Module):
         raise InvalidArguments(f"model must be an nn.Module, not {type(model).__qualname__}")
     if callable(fn):
@@ -170,8 +170,8 @@ def _tensors(program: ExportedProgram) -> Tensors:
 
 
 def _share(programs: Mapping[str, ExportedProgram]) -> None:
-    """A constant that two programs have lifted under other names stays two rows, of one tensor: nothing to do. What a
-    program has taken a detached alias of is put back to the object of the program before."""
+    """Share tensors among programs. A constant that two programs have lifted under other names stays two rows, of one
+    tensor; a detached alias in a program is replaced by the object of an earlier program."""
     first: dict[tuple[str, str], Any] = {}
     for program in programs.values():
         for kind, tensors in _tensors(program).items():

@@ -21,7 +21,7 @@ Place = tuple[int, int | None]
 
 
 def kind_of(inputs: FlatInputs) -> tuple[Any, ...]:
-    """What calls of one form have in common."""
+    """Return the properties that calls of one form have in common."""
     return (_skeleton(inputs.spec), tuple(inputs.arg_names), tuple(map(_leaf_kind, inputs.leaves)))
 
 
@@ -32,7 +32,7 @@ def _leaf_kind(leaf: Any) -> Any:
 
 
 def _skeleton(spec: pytree.TreeSpec) -> Any:
-    """The classes and keys of a tree. What else a container holds is a constant of a program, which says so itself."""
+    """Return the classes and keys of a tree. Other contents of a container are constants that a program checks."""
     if spec.is_leaf():
         return None
     keys = repr(spec.context) if spec.type in _KEYED else None
@@ -44,7 +44,7 @@ _KEYED = (dict, OrderedDict, defaultdict)
 
 @dataclass
 class Form:
-    """Calls of one form, and what is proposed for them.
+    """Calls of one form, and the sizes proposed for them.
 
     args, kwargs: one of the calls, with copies of its tensors: that with the most different sizes, for `export`.
     """
@@ -67,7 +67,7 @@ class Form:
         sizes = tuple(int(leaves[i].shape[dim]) if dim is not None else leaves[i] for i, dim in self.places)
         self.calls.append(sizes)
         self.__dict__.pop("lines", None)
-        # In an example, sizes of 0 and 1 and equal sizes say less than others.
+        # In an example, sizes of 0 and 1 and equal sizes are less informative than others.
         best = (sum(size > 1 for size in sizes), len(set(sizes)))
         if best > self._best:
             self._best = best

@@ -19,7 +19,7 @@ from dynamo_lite.torch_errors import catchable_as_torch
 
 
 class Observation:
-    """What `observe` has seen. Within the block calls of the module are recorded, and calls of this object at any time.
+    """The result of `observe`. Within the block calls of the module are recorded, and calls of this object at any time.
 
     Attributes:
         forms: the calls by their form, those of one form in one `Form`; in the order in which they came.
@@ -55,7 +55,7 @@ class Observation:
 
     @property
     def dynamic_shapes(self) -> dict[str, Any] | None:
-        """What `export` takes for calls of `form`: ranges and relations that all of them keep."""
+        """The argument of `export` for calls of `form`: ranges and relations that all of them keep."""
         return self.form.dynamic_shapes
 
     def record(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> None:
@@ -151,7 +151,7 @@ def _admits(shapes: Any, form: Form) -> bool:
     changed = [number for number, dim in form.dims.items() if _name(dim) not in refined]
     roots = {form.name(number): form.rows[number] for number, line in enumerate(form.lines) if line is not None}
     kept = all(_within(dim, roots[name]) for name, dim in refined.items() if name in roots)
-    # A dimension that has become a constant or follows another one is no longer there under its name.
+    # A dimension that has become a constant or follows another one has been removed under its name.
     return kept and all(_follows(refined.values(), form.rows[number], roots) for number in changed)
 
 

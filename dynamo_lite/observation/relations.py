@@ -1,7 +1,7 @@
-"""Which sizes varied, and what ties them: rows of numbers, one for each place, one column for each call.
+"""Which sizes varied, and their relations: rows of numbers, one for each place, one column for each call.
 
-Two places are one dimension if their sizes were equal in every call; a place follows another if its size was a*s + b
-(a at least 1) at three different sizes s or more. Two points lie on a line whatever the program does.
+Two places are one dimension if their sizes were equal in every call; a place follows another if its size was a*s + b (a
+at least 1) at three different sizes s or more. Any two points are on a line whatever the program does.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Line:
 
 
 def relations(rows: Sequence[Sizes]) -> list[Line | None]:
-    """For each row what it follows; None if its size was the same in every call."""
+    """Return for each row the one that it follows; None if its size was the same in every call."""
     kinds = list(dict.fromkeys(row for row in rows if len(set(row)) > 1))
     first = {kind: rows.index(kind) for kind in kinds}
     roots: list[Sizes] = []
     lines: dict[Sizes, Line] = {}
-    # What grows least comes first: 2*s follows s, and s is no multiple of 2*s.
+    # The one that grows least comes first: 2*s follows s, and s is not a multiple of 2*s.
     for kind in sorted(kinds, key=lambda kind: (max(kind) - min(kind), first[kind])):
         line = next(_lines(kind, roots, first), None)
         if line is None:
@@ -48,7 +48,7 @@ def _lines(kind: Sizes, roots: Sequence[Sizes], first: dict[Sizes, int]) -> Iter
 
 
 def through(xs: Sizes, ys: Sizes) -> tuple[int, int] | None:
-    """(a, b) with y = a*x + b in each column, if there is such a line with a >= 1, and enough points to tell."""
+    """Return (a, b) with y = a*x + b in each column, if there is such a line with a >= 1, and enough points."""
     if len(set(xs)) < POINTS:
         return None
     (x0, y0), (x1, y1) = (xs[0], ys[0]), next((x, y) for x, y in zip(xs, ys) if x != xs[0])

@@ -83,7 +83,7 @@ def _differences(
 def _of_arguments(
     program: ExportedProgram, eager: Seen, exported: Seen, tolerance: float, where: str
 ) -> Iterator[Difference]:
-    """Each argument after the call, but for containers whose change the trace says is the caller's loss."""
+    """Compare each argument after the call, except containers whose change the trace records as lost."""
     inputs, leaf = [node for node, _ in user_inputs(program)], 0
     names = [*argument_names(program), *map(str, range(len(eager.arguments[0])))]
     rows = [*zip(names, eager.arguments[0], exported.arguments[0])]

@@ -15,9 +15,9 @@ _HEAP_TYPE = 1 << 9
 
 
 def same(old: Any, new: Any, depth: int = _DEEP) -> bool:
-    """Equal atoms, tensors of equal data, containers and plain objects of the same type with equal parts.
+    """Whether two values are equal: atoms, tensors of equal data, containers and objects of one type with equal parts.
 
-    What cannot be told is not the same.
+    Values that cannot be compared are not the same.
     """
     if old is new:
         return True

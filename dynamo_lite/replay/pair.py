@@ -17,7 +17,7 @@ from dynamo_lite.replay.seen import Seen, observe
 
 
 class ModulePair:
-    """Fresh copies for one set of arguments. What the arguments share with the module they share in the copies too."""
+    """Fresh copies for one set of arguments. Objects shared by the arguments and the module stay shared."""
 
     def __init__(self, program: ExportedProgram, mod: Any, arguments: Arguments) -> None:
         self._mod, self._eager_arguments = copy.deepcopy((mod, arguments))
@@ -39,13 +39,13 @@ class ModulePair:
         return eager, observe(self._exported, self._exported, args, kwargs)
 
     def undo(self) -> None:
-        """Put back what the eager calls changed outside of the copies: globals, classes, variables of closures."""
+        """Undo the changes of the eager calls outside of the copies: globals, classes, variables of closures."""
         while self._states:
             self._states.pop().undo()
 
 
 def own_state(program: ExportedProgram) -> nn.Module:
-    """The program as a module whose parameters, buffers and constants are copies; what is shared stays shared.
+    """Return the program as a module with copies of its parameters, buffers and constants; shared tensors stay shared.
 
     (The module cannot be copied as a whole: its input check holds tensors of symbolic sizes.)
     """

@@ -1,8 +1,8 @@
 """The Python state that a call of the eager module changes, and how the program's trace accounts for it.
 
 Everything within reach of the module (attributes, containers, closures, globals of the modules that its classes and
-functions are defined in) is looked at before and after the call, as a run with strict=False does it. A change to an
-equal value is none. What is compared elsewhere (parameters, buffers, the containers that were passed in) is left out.
+functions are defined in) is compared before and after the call, as with strict=False. A change to an equal value is
+ignored. State that is compared elsewhere (parameters, buffers, containers that were passed) is left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WIDTH = 80
 class StateChange:
     """`target` (as Python names it: `self.layers[0].count`) was `old` and became `new`, in words.
 
-    `note` is how a note of the trace would tell of it, where no record of an effect does.
+    `note` is the text of a note of the trace about it, where no record of an effect covers it.
     """
 
     target: str
@@ -82,7 +82,7 @@ def memory_of(tensor: torch.Tensor) -> int | None:
 
 
 class PythonState:
-    """What one call of `mod` can change, from before it. The call comes next, then `changes`, then `undo`."""
+    """The state that one call of `mod` can change, from before it. The call comes next, then `changes`, then `undo`."""
 
     def __init__(self, mod: Any, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.root = owner if isinstance(owner, nn.Module) else mod
@@ -99,7 +99,7 @@ class PythonState:
         self._settings = TorchState()
 
     def changes(self) -> list[StateChange]:
-        """What is other than before, each place once."""
+        """Return the differences from before, each place once."""
         return [*dict.fromkeys(self._changes())]
 
     def _changes(self) -> Iterator[StateChange]:
@@ -135,7 +135,7 @@ class PythonState:
         return StateChange(target, _words(change.old), _words(change.new))
 
     def undo(self) -> None:
-        """Put everything back: globals and what the copies share with the user's objects."""
+        """Restore everything: globals and objects that the copies share with the user's objects."""
         self._settings.restore()
         with torch.no_grad():
             for tensor, before in self._reach.tensors:
@@ -174,13 +174,13 @@ def _is_assignment(change: Change) -> bool:
     return isinstance(change.old, torch.Tensor) and isinstance(change.new, torch.Tensor)
 
 
-# ---- what the program's trace says of a change
+# ---- records of a change in the program's trace
 
 
 def judge(program: ExportedProgram, number: int) -> Callable[[StateChange], str | None]:
-    """For the changes of the call with that number (from 0): change → how the trace accounts for it, or None.
+    """Return a function for the changes of the call with that number (from 0): change → how the trace accounts for it.
 
-    A program that was loaded or made by another exporter has no trace: what a first call sets may be meant to.
+    A program that was loaded or made by another exporter has no trace: changes by a first call may be intended.
     """
     trace = getattr(program, "trace", None)
     if trace is None:
@@ -204,7 +204,7 @@ def argument_names(program: ExportedProgram) -> list[str]:
 
 
 def accounted_arguments(program: ExportedProgram) -> set[str]:
-    """The arguments whose containers eager changes and the program does not, as its trace says."""
+    """Return the arguments whose containers eager changes and the program does not, according to its trace."""
     trace = getattr(program, "trace", None)
     if trace is None:
         return set()

@@ -1,4 +1,4 @@
-"""What is seen of one call from outside."""
+"""The observable results of one call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 @dataclass
 class Seen:
-    """One call: what it raised or returned, its arguments afterwards, the state by name, what changed in Python."""
+    """One call: its exception or result, its arguments afterwards, the state by name, the changes in Python."""
 
     raised: Exception | None
     output: Any
@@ -27,7 +27,7 @@ class Seen:
 
 
 def observe(fn: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Seen:
-    """Call `fn`; `owner` holds its state. The tensors in what is returned are the call's own, not copies."""
+    """Call `fn`; `owner` holds its state. The tensors in the result are the call's own, not copies."""
     raised, output = None, None
     try:
         output = fn(*args, **kwargs)

@@ -1,11 +1,11 @@
-"""Copies that are views for some sizes: what the program changes in place has to be the same memory in each call.
+"""Copies that are views for some sizes: the memory that the program changes in place has to be the same in each call.
 
     y = x.sin().t().reshape(-1)     # a copy; a view where x has one row
     y.add_(1)
 
-The recorded operator does as eager does. torch's functionalization (`run_decompositions`) decides for the stand-ins,
-once: which of the two it is becomes a guard where a value of the other memory is used after the change. Where sizes are
-constant it depends on how the inputs lie in memory: then it is a question about that.
+The recorded operator does as eager does. torch's functionalization (`run_decompositions`) decides for the fake tensors,
+once: which of the two it is becomes a guard if a value of the other memory is used after the change. If sizes are
+constant it depends on the strides of the inputs: then it is a query of the layout.
 """
 
 from __future__ import annotations

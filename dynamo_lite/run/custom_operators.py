@@ -1,9 +1,9 @@
-"""Custom operators whose Python code changes what the program reads.
+"""Custom operators whose Python code changes state that the program reads.
 
 An operator is one call in the program, and its code runs when the program does: a list that it appends to is longer
-then, while what `forward` has read of the list is a constant. The code is not run in a trace; its instructions tell
-what it may change: names that it stores, and objects that it names beside an instruction or a method that changes
-something. (Kernels that `torch.library.impl` registers are not known.)
+then, while the values that `forward` has read of the list are constants. The code is not run in a trace; its
+instructions show what it may change: names that it stores, and objects that it names beside an instruction or a method
+that changes something. (Kernels that `torch.library.impl` registers are not known.)
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CHANGING = frozenset(
 
 
 class MayChange(NamedTuple):
-    """objects: id → the name that an operator's code has for what it may change. places: the same for (owner, key)."""
+    """objects: id → the name in an operator's code of an object that may change. places: the same for (owner, key)."""
 
     objects: dict[int, str]
     places: dict[tuple[int, Any], str]
@@ -76,7 +76,7 @@ def _changed_by(functions: list[Any]) -> MayChange:
 
 
 def _look_at(fn: FunctionType, changed: MayChange) -> Iterator[Any]:
-    """Notes what a function may change; yields the functions that it may call."""
+    """Record the objects that a function may change; yield the functions that it may call."""
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
     used: dict[str, Any] = {}
     attributes: set[str] = set()
@@ -119,7 +119,7 @@ def _look_at(fn: FunctionType, changed: MayChange) -> Iterator[Any]:
 
 
 def _note(value: Any, name: str, changed: MayChange) -> None:
-    """Notes an object, with what it holds in attributes and items."""
+    """Record an object, with its attributes and items."""
     todo = [value]
     while todo:
         value = todo.pop()

@@ -1,9 +1,9 @@
-"""Objects from before the run that a call lets die, where something of the program sees that.
+"""Objects from before the run that die in a call, where a part of the program sees that.
 
-CPython frees an object when the program puts another in its place. The run does not: its journal holds what it has to
-put back. So a weak reference shows the object in the trace, and in the next call of the program, where eager finds
-none; and neither its `__del__` nor a callback of a reference to it runs. (Objects of the run itself: lifetimes.py in
-tracing/heap.)
+CPython frees an object when the program puts another in its place. The run does not: its journal holds the objects that
+it has to restore. So a weak reference shows the object in the trace, and in the next call of the program, where eager
+finds none; and neither its `__del__` nor a callback of a reference to it runs. (Objects of the run itself: lifetimes.py
+in tracing/heap.)
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _OF_LIBRARIES = ("torch", "dynamo_lite")
 
 
 def check(tracer: TracerView, effects: Effects, later: TracerView | None = None) -> None:
-    """Raises the refusal of an object that dies in eager, if the program sees its death or may.
+    """Raises the graph break for an object that dies in eager, if the program sees its death or may.
 
-    later: the run from the state that this one leaves, which asks the references.
+    later: the run from the state that this one leaves, which dereferences the weak references.
     """
     changes = [*effects.dropped, *effects.pending, *effects.assigned.values()]
     if not tracer.sees_python or not changes:
@@ -53,8 +53,8 @@ def check(tracer: TracerView, effects: Effects, later: TracerView | None = None)
 
 
 def check_generators(tracer: TracerView) -> None:
-    """Raises the refusal of a generator within `try` or `with` that the program has dropped together with what held it,
-    and that the journal has kept: CPython runs the rest of it at once."""
+    """Raises the graph break for a generator within `try` or `with` that the program has dropped together with its
+    holder, and that the journal has kept: CPython runs the rest of it at once."""
     within = filter(waits_in_block, suspended(tracer.vm))
     waiting = [(weakref.ref(frame), frame.code, frame.lineno) for frame in within]
     if not waiting:
@@ -70,7 +70,7 @@ def check_generators(tracer: TracerView) -> None:
 
 
 def _released(old: Any) -> list[Any]:
-    """What a place held before, and all that this holds."""
+    """Return the former contents of a place, and everything reachable from them."""
     found: dict[int, Any] = {}
     todo = [old]
     while todo and len(found) < _MOST_OBJECTS:
@@ -82,7 +82,7 @@ def _released(old: Any) -> list[Any]:
 
 
 def _is_ours(cls: type) -> bool:
-    """Whether an object is of the run: it stands for a list whose length depends on data, for instance."""
+    """Whether an object is of the run: it represents a list whose length depends on data, for instance."""
     return str(cls.__module__).startswith("dynamo_lite.")
 
 

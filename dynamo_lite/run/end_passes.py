@@ -1,9 +1,9 @@
 """The checks of a run whose program has returned: passes, in the order in which they run.
 
 Those of `while_recording` may run code of the program (functions of registered containers, a tensor that is hashed):
-their operators are the program's. Those of RECORDED judge what the run left: the outputs, the arguments, torch's
-switches, attributes, memory, the journaled writes, gradients. Each raises the refusal of what it finds, or lets it go
-with a note where the caller said so (`effects="drop"`).
+their operators are the program's. Those of RECORDED judge the state after the run: the outputs, the arguments, torch's
+switches, attributes, memory, the journaled writes, gradients. Each raises the graph break for its finding, or adds a
+note instead if the caller chose so (`effects="drop"`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _tensors_hashed(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _result_read(run: FinishedRun, call: CallRecord) -> None:
-    """The caller reads what is returned."""
+    """Record that the caller reads the result."""
     run.tracer.reads.parts(call.result, "state")
 
 
@@ -154,7 +154,7 @@ def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _arguments(run: FinishedRun, call: CallRecord) -> None:
-    """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
+    """Check that the passed containers have their original contents, or are returned (so that nothing is lost)."""
     for name in call.changed:
         if contents.is_within((call.args, call.kwargs), run.inputs.arg_names, name, call.result):
             what = f"the argument {name} is changed and returned"
@@ -184,7 +184,7 @@ def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _custom_operators(run: FinishedRun, call: CallRecord) -> None:
-    """What the program reads is no state that an operator written in Python changes."""
+    """Check that the program reads no state that an operator written in Python changes."""
     if run.tracer.sees_python:
         custom_operators.check(run.tracer)
 
@@ -218,7 +218,7 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
-    """The caller could tell a result from eager's by its identity: noted, or refused if the caller said so."""
+    """Note a result that differs from eager's in its identity, or refuse it if the caller chose so."""
     if run.request.exact and not run.tracer.lets_pass(text):
         raise run.tracer.refusal(id, what=what)
     run.tracer.note(text)

@@ -19,7 +19,7 @@ from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 
 class FinishedRun(Protocol):
-    """What the passes see of a run (run.py), and what they leave on it."""
+    """The part of a run (run.py) that the passes see and set."""
 
     request: RunRequest
     tracer: Tracer
@@ -35,7 +35,7 @@ class FinishedRun(Protocol):
 
 @dataclass
 class CallRecord:
-    """One call of the program: its arguments with stand-ins in the tensors' places, and what came of it."""
+    """One call of the program: its arguments with fake tensors in place of tensors, and its result."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -48,7 +48,7 @@ class CallRecord:
 
 
 def lose_effect(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:
-    """An effect that the program cannot carry: refused, or let go if the caller said so. text: the note then."""
+    """Refuse an effect that the program cannot carry, or note it if the caller chose so. text: the note then."""
     refusal = run.tracer.refusal(id, target=target, old=old, new=new)
     text = text or f"{target} is changed; the program does not change it"
     if not run.request.drops and not run.tracer.lets_pass(text):
@@ -60,7 +60,7 @@ def lose_effect(run: FinishedRun, kind: str, target: str, old: str, new: str, id
 
 
 def lose_gradient(run: FinishedRun, refusal: DynamoLiteError, text: str) -> None:
-    """What eager's backward does and the program's does not: refused, or let go if the caller said so."""
+    """Refuse a part of eager's backward that the program lacks, or note it if the caller chose so."""
     if not run.request.drops and not run.tracer.lets_pass(text):
         raise refusal
     run.refused_effects.append(refusal)

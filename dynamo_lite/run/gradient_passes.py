@@ -1,6 +1,6 @@
-"""The checks of a run that are about gradients: what eager's backward gives, the program's gives as well.
+"""The checks of a run that are about gradients: the program's backward gives eager's gradients.
 
-Passes of end_passes.py, which says what a pass is.
+Passes of end_passes.py, which defines passes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 
 
 def gradients(run: FinishedRun, call: CallRecord) -> None:
-    """A gradient that flows in eager flows in the program as well. (The second of two runs is no program.)"""
+    """Check that a gradient that flows in eager flows in the program. (The second of two runs is not a program.)"""
     if run.request.earlier is not None:
         return
     tracer, recorder = run.tracer, run.recorder
@@ -67,8 +67,8 @@ def gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _gradients_lost(run: FinishedRun, unlike: UnlikeSides) -> None:
-    """What eager differentiates in the example, and the program does not, is right where gradients are off. (Such a
-    program is recorded again without: dynamo_lite/attempts.py.)"""
+    """Record gradients of the example that eager computes and the program does not: it is right where gradients are
+    off. (Such a program is recorded again without: dynamo_lite/attempts.py.)"""
     found = requires_grad.lost_behind(run.recorder, run.outputs, run.effects.buffer_updates.values(), unlike)
     unlike.needs_no_grad = (*run.request.without_gradients, *found)
     for why in unlike.needs_no_grad:

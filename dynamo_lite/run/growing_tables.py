@@ -1,7 +1,7 @@
-"""Which tables of the module a program replaces by longer ones for longer inputs.
+"""Finds tables of the module that a program replaces by longer ones for longer inputs.
 
-Where the example is one for which a table is replaced, the run has shown it. Else the example's answer to a branch has
-left out the longer inputs, and a run with some of these shows what the program does there. What comes of either is
+If the example is one for which a table is replaced, the run has shown it. Otherwise the example's answer to a branch
+has excluded the longer inputs, and a run with some of these shows the program's behaviour there. Either gives
 HeldTables (tracing/later_calls/held_tables.py), with which the program is traced again.
 """
 
@@ -77,8 +77,8 @@ def _of(run: Run) -> HeldTables | None:
 
 
 def _longer(run: Run) -> dict[Symbol, int] | None:
-    """Sizes for which the branches go the other way that the example's sizes have closed to longer inputs; None if
-    there are no such branches."""
+    """Return sizes for which the branches take the other side that the example's sizes have closed to longer inputs;
+    None if there are no such branches."""
     assert run.declared is not None
     table = run.declared.table
     hints = {symbol: int(symbol.hint or 0) for symbol in table.symbols()}

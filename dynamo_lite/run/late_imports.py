@@ -1,8 +1,8 @@
 """Imports of torch's modules during a run that began without TorchDynamo.
 
-A module that is imported during a run sees torch as the run has prepared it, and may keep what it sees: TorchDynamo
-copies the attributes of torch.Tensor, one of which is ours then. So the run ends where the import is asked for, is
-undone, and is made again after TorchDynamo has been imported (run.py).
+A module that is imported during a run sees torch as the run has prepared it, and may keep references to it: TorchDynamo
+copies the attributes of torch.Tensor, one of which is ours then. So the run ends at the import, is undone, and is made
+again after TorchDynamo has been imported (run.py).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class TorchImported(InternalError):
-    """A run that began without TorchDynamo asks for it, or for another module of torch that is not there."""
+    """A run that began without TorchDynamo imports it, or another module of torch that is not loaded."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the run imports {name}")
         self.module = name
 
     def load(self) -> None:
-        """Import what the next run needs of it."""
+        """Import the modules that the next run needs."""
         if self.module == torch_dynamo.DTENSOR:
             torch_dynamo.load_dtensor()
         else:
@@ -43,12 +43,12 @@ class TorchImported(InternalError):
 
 
 class _Finder:
-    """A finder of `sys.meta_path` that ends the run of the thread that asks for a module of torch.
+    """A finder of `sys.meta_path` that ends the run of the thread that imports a module of torch.
 
-    It finds nothing, but for a function of torch's that is only to be kept away from TorchDynamo: `CalledDirectly`.
+    It finds nothing, except for a function of torch's that is only to be kept away from TorchDynamo: `CalledDirectly`.
 
-    An import that C++ asks for takes place (an exception there may end the process), of a torch without our functions.
-    The run goes on then, for nothing: as where the program lets go what is raised, `broken` is what counts.
+    An import by C++ takes place (an exception there may end the process), of a torch without our functions. The run
+    then continues without effect: as when the program suppresses the exception, `broken` counts.
     """
 
     def __init__(self) -> None:
@@ -87,14 +87,14 @@ class _Finder:
 
 
 def _keeps_away(frame: FrameType | None) -> bool:
-    """Whether torch asks for TorchDynamo to keep it away from a function, which is called for the first time."""
+    """Whether torch imports TorchDynamo to keep it away from a function, which is called for the first time."""
     while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
         frame = frame.f_back
     return frame is not None and frame.f_code is torch_dynamo.KEEPS_AWAY
 
 
 def _is_within_another(frame: FrameType | None) -> bool:
-    """Whether an import that `frame` is part of is asked for by a module that the run is importing."""
+    """Whether an import that `frame` is part of is made by a module that the run is importing."""
     while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
         frame = frame.f_back
     while frame is not None and frame.f_globals.get("__name__") != _RUN:
@@ -105,8 +105,8 @@ def _is_within_another(frame: FrameType | None) -> bool:
 
 
 def _asked_by_python(frame: FrameType | None) -> bool:
-    """Whether an import that `frame` is part of is one that Python code asks for: by a statement, by `import_module` or
-    by a call of the program's that the interpreter makes."""
+    """Whether an import that `frame` is part of is made by Python code: by a statement, by `import_module` or by a call
+    of the program's that the interpreter makes."""
     while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
         frame = frame.f_back
     if frame is None:

@@ -1,8 +1,8 @@
-"""What the program reads of a registered container, and its registered functions lose: does it make a difference?
+"""Decides whether state lost by a container's flatten/unflatten functions affects the program.
 
 The run gets the container that the registered unflatten function makes, eager the user's own. A second trace, in which
 the container has the user's value, decides: the program may be the same with either. `DynamicCache()` of transformers
-keeps the class of the layers that it will add; the one that is made of its tensors adds none, and needs none.
+stores the class of the layers that it will add; the one that is made of its tensors adds none, and needs none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dynamo_lite.tracing.tensors.input_guards import InputGuards
 
 
 def settle_lost_state(run: Run) -> None:
-    """Raises the refusal of what the program reads, if it is another program with the user's value."""
+    """Raises the graph break for a read of lost state, if the program is another one with the user's value."""
     if not run.lost_reads:
         return
     parts = tuple(part for part, _ in run.lost_reads)
@@ -45,11 +45,11 @@ def _is_same(first: Run, parts: tuple[MissingPart, ...]) -> bool:
     except InternalError:
         raise  # a bug of ours
     except Exception:
-        return False  # the refusal of the first trace says why
+        return False  # the graph break of the first trace has the reason
 
 
 def _conditions(run: Run) -> tuple[object, ...]:
-    """What the program asks of its inputs."""
+    """Return the program's conditions on its inputs."""
     env = run.recorder.env
     facts = [] if env is None else [str(fact.relation) for fact in env.core.facts if fact.kind == "guard"]
     return sorted(facts), run.tracer.own(InputGuards).texts, run.recorder.layout.asked

@@ -1,10 +1,9 @@
 """Outputs that require grad in eager because the program has made a leaf: `copy.deepcopy(self.layer)(x)`.
 
-No operator makes a leaf. But what eager's backward does beyond one ends there, so the output only has to require grad:
-it is picked, by a condition that always holds, between itself and a parameter of the program's own (a constant that
-requires grad is detached by torch's `module()`). Not so for the leaf
-itself, which is a leaf in eager, nor for memory that something else shows as well, nor in a program with a custom
-autograd.Function, which may have cut off a gradient that goes on to a parameter.
+No operator makes a leaf. But eager's backward ends there, so the output only has to require grad: it is selected, by a
+condition that always holds, between itself and a parameter of the program's own (a constant that requires grad is
+detached by torch's `module()`). This excludes the leaf itself, which is a leaf in eager, memory that something else
+shares, and a program with a custom autograd.Function, which may have cut off a gradient that flows on to a parameter.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def carry(recorder: Recorder, outputs: FlatOutputs, numbers: list[int]) -> list[
 
 
 def _is_shared(recorder: Recorder, outputs: FlatOutputs, value: fx.Node, tensor: torch.Tensor) -> bool:
-    """Whether another output, or something from outside, shows the memory of an output."""
+    """Whether another output, or a tensor that existed before the call, shares the memory of an output."""
     key = storage_key(tensor)
     others = [
         leaf

@@ -36,11 +36,11 @@ class RunRequest:
         inputs: its flat arguments.
         specs: dynamic_shapes in their plain form; None if each size is a constant.
         tracer: the kind of observer: strict, non-strict, or the lenient one of `explain`.
-        drops: effects that a program cannot carry are let go and noted.
-        exact: results that the caller could tell from eager's by their identity are refused, not noted.
-        memory: what is taken from memory at most: less, where that much would not be exact.
+        drops: effects that a program cannot carry are dropped and noted.
+        exact: results that differ from eager's in their identity are refused, not noted.
+        memory: which cached results may be used: fewer, where those would not be exact.
         earlier: the recording of the run before this one, from whose state this one starts.
-        known: what an earlier trace found out about the sizes, if this one leaves numbers for those that it keeps
+        known: facts that an earlier trace found about the sizes, if this one stores numbers in place of them
             (tracing/later_calls/persisted_sizes.py).
         interpreted: code that is interpreted although CPython might evaluate it (tracing/policy/native_modules.py).
         uncarried: why the backward of a Function is not part of the program (tracing/higher_order/backward.py).
@@ -50,7 +50,7 @@ class RunRequest:
         equal: pairs of sizes that an earlier trace has found to be equal, as facts.
         without_gradients: why the program is called under torch.no_grad() only, if an earlier trace has found that.
             This one is made under it, too.
-        held: tables that the module holds, in the place of which the run finds shorter ones
+        held: tables that the module holds, in place of which the run finds shorter ones
             (tracing/later_calls/held_tables.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """

@@ -116,7 +116,7 @@ class Run:
         return None
 
     def _declare(self) -> DeclaredInputs | None:
-        """The symbols for the sizes that may vary; None if no size is asked to."""
+        """Return the symbols for the sizes that may vary; None if no size may."""
         env = self.recorder.env
         if env is None:  # the inputs or the state are FakeTensors of a mode of the user's
             return None
@@ -138,7 +138,7 @@ class Run:
         return settled
 
     def layout_guards(self, settled: Settled | None) -> list[str]:
-        """The conditions on the memory layout of the inputs, if the program has asked about layout."""
+        """Return the conditions on the memory layout of the inputs, if the program depends on layout."""
         recorder = self.recorder
         for name in sorted(recorder.layout.unasked) if recorder.layout.asked else ():
             self.tracer.note(_UNASKED.format(name))
@@ -147,7 +147,7 @@ class Run:
         return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
 
     def trace(self) -> None:
-        """Run the program in the interpreter, and judge what it left. Raises GraphBreak, or what the program raises."""
+        """Run the program in the interpreter, and judge its effects. Raises GraphBreak, or what the program raises."""
         tracer = self.tracer
         call = self._begin()
         try:
@@ -179,7 +179,7 @@ class Run:
             judge(self, call)
 
     def _begin(self) -> CallRecord:
-        """The stand-ins of the inputs, and the call's arguments with them. From here on the heap is journaled."""
+        """Return the call with fake inputs as arguments. From here on the heap is journaled."""
         tracer, inputs = self.tracer, self.inputs
         if inputs.is_foreign and inputs.restored is None:
             inputs.restored = round_trip(inputs, ContainerFunctions())
@@ -193,7 +193,7 @@ class Run:
         return CallRecord(args, kwargs, leaves)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the program returns. Refused where it rests on what the run's containers have not of the user's, and
+        """Return the program's result. Refused if it depends on state of the user's containers that the run's lack and
         cannot be given."""
         tracer, lost = self.tracer, self.inputs.restored.lost if self.inputs.is_foreign else []
         lost = [part for part in lost if part not in self.request.put_back]
@@ -215,7 +215,7 @@ class Run:
     def fingerprint(
         self, earlier: Fingerprint | None = None, sizes: Callable[[Any], Any] | None = None
     ) -> Fingerprint:
-        """What tells whether two runs recorded the same program. sizes: as of a Fingerprint."""
+        """Return the fingerprint that shows whether two runs recorded the same program. sizes: as of a Fingerprint."""
         assigned = {name: (change.old, change.new) for name, change in self.effects.assigned.items()}
         return Fingerprint(self.recorder, assigned, earlier, sizes)
 
@@ -246,12 +246,12 @@ def _nowhere() -> Origin:
 
 
 def traced(request: RunRequest) -> AbstractContextManager[Run]:
-    """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
+    """Return a run that has been traced; within the block the heap is as the run left it, and as before after it.
 
-    It is made again where it took more from memory than was exact, and where a library function that ran natively
-    asked for the data of a tensor, or left out frames that the program looks at: this time with that function
-    interpreted. Also where it imported more of torch, whose functions the rules of the run did not know. Where C code
-    in there does not take what only run time knows, the first refusal stands.
+    It is repeated if it used more cached results than was exact, and if a library function that ran natively read the
+    data of a tensor, or left out frames that the program looks at: this time with that function interpreted. Also if it
+    imported more of torch, whose functions the rules of the run did not know. If the interpreted library code fails on
+    a size known at run time only, the original error is raised.
     """
     refused: DataDependent | None = None
     run = _started(request)
@@ -285,7 +285,7 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
 def _changed(
     request: RunRequest, error: TorchImported | Inexact | RunAgain | DataDependent, memory: Memory
 ) -> RunRequest | None:
-    """The request of another run, which may do without `error`; None if there is none. memory: what this one used."""
+    """Return the request of another run, which may avoid `error`; None if there is none. memory: that of this run."""
     if isinstance(error, TorchImported):
         return request
     if isinstance(error, Inexact):

@@ -1,9 +1,9 @@
-"""What becomes of the effects that a later call may see: a second trace, from the state after the first, decides.
+"""Effects that a later call may see: a second trace, from the state after the first, decides on them.
 
-The induction: the first trace says what the program does in the state that the user hands over. The second one says
-what it does in the state that this leaves. If both record the same program, and the second leaves the state as it was,
-each later call computes the same. Where the state holds sizes and tensors of the first call, the second trace takes
-them for what they are in any call: tracing/later_calls, capture/comparison/replayed_constants.py.
+The induction: the first trace gives the program for the state that the user hands over. The second one gives it for the
+state that the first leaves. If both record the same program, and the second leaves the state as it was, each later call
+computes the same. Where the state holds sizes and tensors of the first call, the second trace takes them for what they
+are in any call: tracing/later_calls, capture/comparison/replayed_constants.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dynamo_lite.tracing.vocabulary.program_points import is_in_torch
 
 
 def settle_effects(run: Run) -> None:
-    """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
+    """Decide on the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
     pending, dropped = run.effects.pending, run.request.drops
     prints = None
     if pending and run.request.drops:
@@ -45,7 +45,7 @@ def settle_effects(run: Run) -> None:
 
 
 def _retrace_or_pass(run: Run) -> Fingerprint | None:
-    """A second trace decides on the pending effects. None if it says no, and the tracer lets that pass."""
+    """Decide on the pending effects by a second trace. None if it fails, and the tracer lets that pass."""
     try:
         return retrace(run)
     except GraphBreak:
@@ -164,7 +164,7 @@ def _again(first: Run, prints: Fingerprint, free: Free, cases: Cases, hints: Seq
 
 
 def _is_none(second: Run, change: Change, free: Free) -> bool:
-    """Whether a change of the second trace is none from then on."""
+    """Whether a change of the second trace has no effect from then on."""
     env = second.recorder.env
     if free and env is not None and free.leaves_other(change, env):
         return True
@@ -172,7 +172,7 @@ def _is_none(second: Run, change: Change, free: Free) -> bool:
 
 
 def _merge(first: Run, second: Run, free: Free, cases: Cases) -> None:
-    """What the second trace rests on the program rests on."""
+    """Add the assumptions of the second trace to the program's."""
     for guard in second.tracer.own(InputGuards).texts:
         first.tracer.own(InputGuards).add(guard)
     first.recorder.layout.asked |= second.recorder.layout.asked

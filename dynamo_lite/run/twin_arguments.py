@@ -12,7 +12,7 @@ from dynamo_lite.tracing.vocabulary import contents
 
 
 def must_be_apart(tracer: TracerView, inputs: FlatInputs, call: Any) -> tuple[tuple[Path, Path], ...] | None:
-    """What `Program.apart` is to be. Raises UnsupportedValue where the program sees that it has two.
+    """Return the argument pairs that must not alias. Raises UnsupportedValue if the program distinguishes two.
 
     call: (args, kwargs) of the run.
     """

@@ -1,4 +1,4 @@
-"""What the engine uses of the features: their records (`feature.py`), joined once for the process.
+"""The records of the features (`feature.py`), joined once for the process into the tables that the engine uses.
 
 `dynamo_lite/features/__init__.py` hands over the list, in the order in which steps and passes run.
 """
@@ -46,7 +46,7 @@ class Assembly:
             end(tracer, True)
 
     def rules(self) -> dict[int, Step]:
-        """id(callable) → rule, for what is loaded now."""
+        """Return id(callable) → rule, for the modules loaded now."""
         return _joined((f.name, f.rules()) for f in self.features if f.rules is not None)
 
 
@@ -72,7 +72,7 @@ def use(features: Iterable[Feature]) -> Assembly:
 
 
 def assembly() -> Assembly:
-    """What the features in use come to."""
+    """Return the joined tables of the features in use."""
     assert _assembly is not None, "dynamo_lite.features is not imported"
     return _assembly
 

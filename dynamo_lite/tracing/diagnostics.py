@@ -1,4 +1,4 @@
-"""Locations, notes and refusals: where the program is, what was noted, and why a trace stops."""
+"""Locations, notes and graph breaks: the program's position, the notes of the trace, and why a trace stops."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Refusing(Observer):
 
     Attributes:
         vm: the interpreter that runs the program.
-        broken: the first error that stopped the trace, which counts even if the program swallows what was raised.
+        broken: the first error that stopped the trace, which counts even if the program suppresses the exception.
     """
 
     goes_on = False
-    """Whether the run goes on past what is refused, to find more (`explain`)."""
+    """Whether the run continues after an error, to find more (`explain`)."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Mark] = {}
         self.broken: DynamoLiteError | None = None
         self.vm = Interpreter(self)
-        self.vm.inherits_handled = False  # what export is handling, or its caller, is no part of the program
+        self.vm.inherits_handled = False  # an exception that export's caller is handling is not the program's
 
     # ---- where the program is
 
@@ -84,13 +84,13 @@ class Refusing(Observer):
 
     @property
     def notes(self) -> Notes:
-        """What the report tells: text → where it first happened."""
+        """Return the notes of the report: text → where it first happened."""
         return Notes({text: frames_at(mark) for text, mark in self._notes.items()})
 
     # ---- refusing and noting
 
     def note(self, text: str, mark: Mark | None = None) -> None:
-        """Remember something that the report tells (once a text, with the line of the first time, or of `mark`)."""
+        """Add a note for the report (once a text, with the line of the first time, or of `mark`)."""
         if text not in self._notes:
             self._notes[text] = self.mark() if mark is None else mark
 
@@ -99,16 +99,16 @@ class Refusing(Observer):
         return set(self._notes)
 
     def forget_notes(self, but: set[str]) -> None:
-        """Drops the notes made since, but for `but`: what they tell of was undone."""
+        """Drop the notes made since, except for `but`: they are about work that was undone."""
         for text in self._notes.keys() - but:
             del self._notes[text]
 
     def refuse(self, id: str, **names: Any) -> NoReturn:
-        """Stop the trace with the refusal `id` at the program's line."""
+        """Stop the trace with the graph break `id` at the program's line."""
         self.abort(self.refusal(id, **names))
 
     def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak:
-        """The error of refusal `id`, at `mark` or where the program is."""
+        """Return the error of graph break `id`, at `mark` or at the program's position."""
         row = REFUSALS[id]
         where = frames_at(self.mark() if mark is None else mark)
         return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
@@ -118,7 +118,7 @@ class Refusing(Observer):
         return leaves_as(self.vm.frame, kinds)
 
     def lets_pass(self, text: str) -> bool:
-        """Whether the trace goes on though `text` is true, which a strict one refuses."""
+        """Whether the trace continues though `text` is true, which a strict one refuses."""
         return False
 
     def refuse_text(self) -> None:
@@ -127,7 +127,7 @@ class Refusing(Observer):
             self.refuse("tensor-repr")
 
     def abort(self, error: DynamoLiteError) -> NoReturn:
-        """Stop the trace. The first error counts, even if the program swallows what is raised here."""
+        """Stop the trace. The first error counts, even if the program suppresses the exception raised here."""
         if self.broken is None:
             self.broken = error
             if isinstance(error, DataDependent):
@@ -148,7 +148,7 @@ class Refusing(Observer):
         self.abort(data_dependent_errors.undecided(self, error.question))
 
     def too_large(self: TracerView, error: Exception) -> NoReturn:
-        """Stop the trace: `error` says which size is an expression of too many operands."""
+        """Stop the trace: `error` names the size that is an expression of too many operands."""
         where = frames_at(self.mark())
         self.abort(UnsupportedCall("unbound-size", f"The size is {error}.", "compute it on tensors", where))
 

@@ -2,7 +2,7 @@
 
 A feature is a folder of `dynamo_lite/features` whose file `feature.py` has `FEATURE`, an instance of `Feature`, or one
 file that has it. That is all there is of it: the engine (`dynamo_lite/tracing`, `dynamo_lite/run`) imports no feature.
-`assemble.py` makes of the records what the engine uses.
+`assemble.py` joins the records for the engine.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Feature:
     Attributes:
         name: the name of its folder or file.
         needs: the features whose files its own may import.
-        state: the classes of what it keeps during a run (feature_state.py).
-        rules: id(callable) → rule, for callables that are there when a run begins; asked once for each run.
+        state: the classes of its state during a run (feature_state.py).
+        rules: id(callable) → rule, for callables that exist when a run begins; called once for each run.
         named: rules of callables by name.
         function_steps: planners for Python functions without a rule.
         c_steps: planners for other callables without a rule.

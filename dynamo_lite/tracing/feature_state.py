@@ -1,8 +1,8 @@
-"""What features keep during a run, and how a branch puts it back.
+"""State of features during a run, and how a branch restores it.
 
-The sides of a branch, the rounds of a loop and sub-graphs are run one after the other and undone, in one run. The
-journal puts the heap back; a feature's own state is put back here. A class of state says how (`save`, `restore`), or
-why a side may leave it as it is (`stays`): one that says neither cannot be defined.
+The sides of a branch, the iterations of a loop and sub-graphs are run one after the other and undone, in one run. The
+journal restores the heap; a feature's own state is restored here. A class of state defines how (`save`, `restore`), or
+why a side may leave it as it is (`stays`): a class with neither cannot be defined.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ AnyState = TypeVar("AnyState", bound="FeatureState")
 
 
 class FeatureState:
-    """What one feature keeps during a run: `TracerView.own` makes it when it is first asked for."""
+    """The state of one feature during a run: `TracerView.own` creates it when it is first needed."""
 
     from_the_start: ClassVar[bool] = False
-    """Whether it is made when the run begins, whether or not it is asked for."""
+    """Whether it is made when the run begins, even if it is never used."""
 
     stays: ClassVar[str] = ""
     """Why the state may stay as a side leaves it; empty if it is put back."""
@@ -32,15 +32,15 @@ class FeatureState:
             _PUT_BACK.append(cls)
 
     def save(self) -> Any:
-        """What is kept of the state when a side begins."""
+        """Return a copy of the state at the beginning of a side."""
         raise NotImplementedError
 
     def restore(self, saved: Any) -> None:
-        """Put back what `save` gave, when the side is over."""
+        """Restore the result of `save`, when the side is over."""
         raise NotImplementedError
 
     def changed(self, saved: Any) -> str | None:
-        """What the side leaves changed that cannot be put back, or that no merge can express, in words; else None."""
+        """Describe a change by the side that cannot be undone, or that no merge can express; else None."""
         return None
 
 
@@ -50,13 +50,13 @@ Saved = Sequence[tuple[FeatureState, Any]]
 
 
 def save_all(tracer: Any) -> Saved:
-    """The state of all features when a side of a branch, a round of a loop or a sub-graph begins."""
+    """Return the state of all features at the beginning of a branch side, a loop iteration or a sub-graph."""
     states = [tracer.own(kind) for kind in _PUT_BACK]
     return [(state, state.save()) for state in states]
 
 
 def changes(saved: Saved) -> Iterator[str]:
-    """What has been changed since `save_all` that cannot be put back, in words."""
+    """Yield descriptions of changes since `save_all` that cannot be undone."""
     for state, before in saved:
         what = state.changed(before)
         if what is not None:

@@ -19,16 +19,16 @@ from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 Step = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any]], Any]
-"""(tracer, fn, args, kwargs) → what stands for the call's result, or NOT_HANDLED to go on."""
+"""(tracer, fn, args, kwargs) → the call's result, or NOT_HANDLED to continue."""
 
 Reader = Callable[["TracerView", Any, str, Any], Any]
-"""(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
+"""(tracer, owner, key, value) → the value that the program sees, or NOT_HANDLED to continue."""
 
 
 class NativeCall:
     """The last call of the program that runs natively.
 
-    function: what is called; None when no such call is running
+    function: the callable; None when no such call is running
     serial: how many there were
     """
 
@@ -38,7 +38,7 @@ class NativeCall:
 
 
 class Refusals(Protocol):
-    """How a feature stops the trace, or notes what it assumes (diagnostics.py)."""
+    """The interface by which a feature stops the trace, or notes its assumptions (diagnostics.py)."""
 
     broken: Any
 
@@ -60,7 +60,7 @@ class Position(Protocol):
 
 
 class RunMemory(Protocol):
-    """What the program has read, written and made (tracing/heap)."""
+    """The program's reads, writes and new objects (tracing/heap)."""
 
     heap: Heap
     journal: Journal
@@ -69,12 +69,12 @@ class RunMemory(Protocol):
     made_dicts: set[int]
 
     def on_hidden_change(self, owner: Any, does: str = "") -> None:
-        """A call may change what no snapshot of `owner`, an object of the run's own, shows (the text of a StringIO).
-        does: what it does, in words, where "changes a StringIO" does not say it."""
+        """Handle a call that may change state of `owner`, a new object, that no snapshot has (the text of a StringIO).
+        does: a description of the effect, if "changes a StringIO" does not fit."""
 
 
 class RuleTables(Protocol):
-    """What calls and reads mean in this run (calls/plans.py, read_plans.py)."""
+    """The tables of calls and reads in this run (calls/plans.py, read_plans.py)."""
 
     rules: dict[int, Any]
     plans: Any

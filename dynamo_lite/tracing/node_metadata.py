@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class JudgesErrors(TracerView, Protocol):
-    """A tracer that says what becomes of errors: the recorder's, and the program's own."""
+    """A tracer that decides how errors are reported: the recorder's, and the program's own."""
 
     def refused(self, error: CaptureError) -> DynamoLiteError: ...
     def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]] | None: ...
@@ -82,7 +82,7 @@ class TraceContext:
         return frame
 
     def source_fn_stack(self) -> list[tuple[str, Any]]:
-        """[(name, what was called)]: a module of torch.nn, else the torch function. The name is one per call."""
+        """Return [(name, callable)]: a module of torch.nn, else the torch function. The name is one per call."""
         leaf = self._tracer.modules.leaf
         if leaf is not None:
             return [(self._name(leaf.cls.__name__.lower(), leaf.serial), leaf.cls)]
@@ -127,7 +127,7 @@ class TraceContext:
             trampolines.open = was
 
     def refuse(self, error: CaptureError) -> NoReturn:
-        """What capture cannot record becomes a GraphBreak that the program cannot catch."""
+        """Turn an error of capture into a GraphBreak that the program cannot catch."""
         self._tracer.abort(self._tracer.refused(error))
 
     def restart(self, error: Inexact) -> NoReturn:
@@ -164,7 +164,7 @@ class TraceContext:
         return seeded_draws.drawn(self._tracer, func, args, kwargs)
 
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
-        """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""
+        """The same for an operator's assertions on sizes known at run time only, and for `errors` of Python's own."""
         self.may_raise(what, errors or _OF_SIZES)
 
 
@@ -175,5 +175,5 @@ def _is_shown(frame: Any) -> bool:
 _UNSHOWN = "torch._higher_order_ops"
 """torch.cond and friends in Python: the line that counts is the one that calls them."""
 _OF_SIZES = frozenset({RuntimeError, IndexError, ValueError, AssertionError, ZeroDivisionError})
-"""What operators raise where sizes do not fit."""
+"""Exceptions that operators raise if sizes do not fit."""
 _METHODS = frozenset({MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})

@@ -1,4 +1,4 @@
-"""What an export skipped or assumed without refusing: text → the program's stack."""
+"""Parts of the program that an export skipped or assumed without an error: text → the program's stack."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _NAMES: dict[Any, str] = {HANDLERS[name]: name for name in (*_BY_SYMBOL, *_ALONE
 
 
 def at_work(frame: Frame | None) -> Function | None:
-    """`operator.add` while `frame` does `x + y`, `getattr` for `x.T`; None for what is no operator."""
+    """Return `operator.add` while `frame` runs `x + y`, `getattr` for `x.T`; None for other instructions."""
     if frame is None or frame.pc == 0:
         return None
     handler, argument = frame.info.ops[frame.pc - 1][:2]

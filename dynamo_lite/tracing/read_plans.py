@@ -1,9 +1,8 @@
-"""Who listens when the program reads: attributes, by the type of the object and by the name; items; looks.
+"""Listeners for reads of the program: attributes, by the type of the object and by the name; items; looks.
 
-A reader is `(tracer, owner, key, value) -> what the program sees, or NOT_HANDLED to go on` to the access log. The table
-is asked once per type and run. A read that has no reader, and that the log has already, costs one look-up
-(`Reads.seen`). What listens to a look (`in`, iteration, `is`, an attribute that is not there) is
-`(tracer, owner, key)`.
+A reader is `(tracer, owner, key, value) -> the value that the program sees, or NOT_HANDLED to continue` to the access
+log. The table is used once per type and run. A read that has no reader, and that the log has already, costs one look-up
+(`Reads.seen`). A listener for a look (`in`, iteration, `is`, an attribute that is not there) is `(tracer, owner, key)`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 def _of_size(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
-    """A stand-in has attributes that no number has (`node`, `__dict__`); torch's own code needs them."""
+    """A symbolic size has attributes that no number has (`node`, `__dict__`); torch's own code needs them."""
     kind = real_type(owner)
     if key == "__class__":
         return kind
@@ -56,7 +55,7 @@ def _of_frame(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
 
 
 def _of_generator(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
-    """The frame and the code of a generator or coroutine are the program's, where a native one stands for it."""
+    """Return the program's frame and code of a generator or coroutine, in place of those of its native driver."""
     if value is None or key not in _OF_GENERATORS or not is_driver(getattr(value, "f_code", value)):
         return NOT_HANDLED
     native = getattr(owner, f"{key[:2]}_frame")
@@ -70,7 +69,7 @@ _OF_GENERATORS = frozenset({"gi_frame", "gi_code", "cr_frame", "cr_code", "ag_fr
 
 
 def _of_another(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
-    """A read of `super()`, of a bound method, of a view is one of what stands behind it."""
+    """A read of `super()`, of a bound method, of a view is one of the underlying object."""
     return NOT_HANDLED
 
 
@@ -95,7 +94,7 @@ BY_NAME: dict[str, Callable[[TracerView, Any, str, Any], None]] = {
     **dict.fromkeys(instance_dicts.NAMES, _note_dict),
     **dict.fromkeys(shared_buffers.PARTS, _note_part),
 }
-"""What is told of reads of attributes that are made when they are asked for, and belong to the object."""
+"""Attribute name → listener for reads of attributes that are made on first access, and belong to the object."""
 
 
 Look = Callable[[TracerView, Any, Any], None]
@@ -132,20 +131,20 @@ def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
 
 
 OF_ITEMS: dict[type, Look] = {str: _part_of_text}
-"""Type of an object → what is told of reads of its items."""
+"""Type of an object → listener for reads of its items."""
 LOOKS: dict[str, Look] = {"attr": _no_attribute}
-"""Kind of look → what is told of it, whatever the object."""
+"""Kind of look → listener for it, whatever the object."""
 LOOKS_AT: dict[tuple[str, type], Look] = {
     ("items", str): _characters,
     ("key", str): _text_in_text,
     ("items", set): _order,
     ("items", frozenset): _order,
 }
-"""(kind of look, type of the object) → what is told of it."""
+"""(kind of look, type of the object) → listener for it."""
 
 
 class IdentityPlans(dict[type, Look | None]):
-    """Type of the right operand of `is` → what is told of the comparison."""
+    """Type of the right operand of `is` → listener for the comparison."""
 
     def __missing__(self, kind: type) -> Look | None:
         look = self[kind] = _identity if issubclass(kind, torch.Tensor) else None

@@ -1,6 +1,6 @@
 """The metadata of a graph module's own nodes, where the program that is exported is such a module (`ep.module()`).
 
-Its generated code says nothing about the model that it was made of; its nodes know the lines and the modules of that
+Its generated code has no information on the model that it was made of; its nodes have the lines and the modules of that
 model. An operator of the new program has them from the node whose line runs, as in torch.export.
 """
 
@@ -16,13 +16,13 @@ Stack = dict[str, tuple[str, str]]
 
 
 class ReexportedNodes:
-    """The nodes behind the frames of one trace."""
+    """The nodes for the frames of one trace."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[Any, fx.Node | None]] = {}  # by module and line; keeps the module
 
     def stack_trace(self, frame: Any) -> str | None:
-        """What the current node in `frame` says of the program's lines; None where it says nothing."""
+        """Return the program's lines recorded in the current node of `frame`; None if it has none."""
         node = self._node(frame)
         text = node.meta.get("stack_trace") if node is not None else None
         return text if isinstance(text, str) and text else None

@@ -69,7 +69,7 @@ _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromke
 
 
 class Tracer(Refusing):
-    """The observer of one run. `recorder` holds the graph; `notes` says what was skipped or assumed."""
+    """The observer of one run. `recorder` holds the graph; `notes` has what was skipped or assumed."""
 
     needs_torch_dynamo = False
     """Whether TorchDynamo is imported before a run begins: where it would import it anyway, or may not end early."""
@@ -119,7 +119,7 @@ class Tracer(Refusing):
         return found
 
     def rollback(self, keep: set[int]) -> None:
-        """Put back what the run has changed, but for the objects whose ids are in `keep`."""
+        """Restore what the run has changed, except for the objects whose ids are in `keep`."""
         self.journal.rollback(keep)
 
     def on_hidden_change(self, owner: Any, does: str = "") -> None:
@@ -151,7 +151,7 @@ class Tracer(Refusing):
         """The program returns these tensors."""
 
     def check_raised(self, error: Exception) -> None:
-        """Refuses what the program has raised, where eager may raise something else."""
+        """Refuse an exception of the program, if eager may raise another."""
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))
@@ -170,7 +170,7 @@ class Tracer(Refusing):
                 if answer is NOT_HANDLED and (type(error) is not IndexError or str(error) != _NO_ARGUMENT):
                     self._stop_if_ours(error)
                     raise
-                # or an argument is missing: the callable itself says which
+                # or an argument is missing: the callable itself raises the error
             if answer is not NOT_HANDLED or is_function:
                 return answer
         for step in plan.after:
@@ -316,7 +316,7 @@ class Tracer(Refusing):
         return True
 
     def on_truth(self, value: Any) -> Any:
-        """What an `assert` asks of data becomes an assertion of the program."""
+        """Turn an `assert` on data into an assertion of the program."""
         return runtime_values.assert_truth(self, value)
 
     def on_equal(self, left: Any, right: Any, wanted: bool) -> Any:

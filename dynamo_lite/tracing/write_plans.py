@@ -1,8 +1,8 @@
-"""Who listens when the program sets an attribute: by the type of the object, and by the attribute's name.
+"""Listeners for writes of attributes: by the type of the object, and by the attribute's name.
 
-A writer `(tracer, owner, key, value)` takes the place of the access log and the journal, for objects that these do not
-follow. The table is asked once per type and run; what has no writer is one look-up. What listens to every write while a
-feature is awake is in calls/plans.py.
+A writer `(tracer, owner, key, value)` replaces the access log and the journal, for objects that these do not follow.
+The table is used once per type and run; an object without a writer costs one look-up. Listeners for every write while a
+feature is awake are in calls/plans.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _give_dict(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
 
 
 BY_NAME: dict[str, Writer] = dict.fromkeys(instance_dicts.NAMES, _give_dict)
-"""What listens to writes of one name, before the journal."""
+"""Listeners for writes of one name, before the journal."""
 
 
 class WritePlans(dict[type, Writer | None]):

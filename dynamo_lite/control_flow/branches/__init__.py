@@ -2,9 +2,9 @@
 
 | question | file |
 |---|---|
-| run both sides, merge them, go on behind; a side that raises | branch.py |
+| run both sides, merge them, continue after them; a side that raises | branch.py |
 | where the sides join | joins.py |
-| the two states there as one | side_ends.py |
+| merging the two states there | side_ends.py |
 | calls that end on both sides before they join | calls.py |
 | a branch on the sizes of inputs | of_sizes.py |
 | the whole program on both sides | whole_program.py |

@@ -1,13 +1,13 @@
 """A branch on data: both sides are run, one after the other, up to where they join, and become one torch.cond.
 
-So does a branch on the sizes of inputs, where its sides differ. Each side is run under its condition, the side that the
-example does not take with other sizes in the place of the example's. What the program asks of sizes on a side holds for
-that side alone: a guard says `not condition or fact`. Numbers and sizes that the sides give differently become one
-expression over the condition (tracing/size_branches/choice.py).
+A branch on the sizes of inputs is captured too if its sides differ. Each side is run under its condition; the side that
+the example does not take uses other sizes than the example's. A size question decided on a side holds for that side
+alone: the guard is `not condition or fact`. Numbers and sizes that differ between the sides become one expression over
+the condition (tracing/size_branches/choice.py).
 
-The join is the immediate post-dominator of the jump. Where a variable in use cannot be merged there, both sides are run
-again to a later join, at which it is not used any more: the choice is carried on. Where it is carried on to the
-function's return and the results are no one value, the sides go on in the caller (`_InCaller`).
+The join is the immediate post-dominator of the jump. If a live variable cannot be merged there, both sides are run
+again to a later join at which the variable is dead: the choice is carried on. If it is carried on to the function's
+return and the results cannot be merged, the sides continue in the caller (`_InCaller`).
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class Branch:
     """The current jump.
 
     Attributes:
-        choice: what two numbers are as one, of a branch on the sizes of inputs; else None.
-        frame: where the sides join; but for `_InCaller`, the one that jumps.
-        predicate: what decides it, a tensor or a SymBool.
-        starts: truth → where the side begins.
+        choice: merges two numbers into one expression, for a branch on the sizes of inputs; else None.
+        frame: the frame in which the sides join: the one that jumps, except for `_InCaller`.
+        predicate: the tensor or SymBool that decides the branch.
+        starts: truth → the instruction at which the side begins.
         of_sizes: whether the sizes of inputs decide it.
-        condition: the predicate as a relation, if that is a tensor which holds a number that is known as such.
+        condition: the predicate as a relation, if it is a tensor that is known to hold a symbolic number.
         kept: (the truth with which the value stays on the stack, the value) for `and` and `or`, else None.
     """
 
@@ -99,7 +99,7 @@ class Branch:
             self.choice = ConditionalValue(env, self.relation).one
 
     def capture(self) -> Any:
-        """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
+        """Run both sides, merge them, and continue after the join. Returns the result of the jump's handler."""
         try:
             with self.tracer.ways.of(self.tracer, self.frame, self.at):
                 answer = reported(self.tracer.recorder, self._capture)
@@ -113,13 +113,13 @@ class Branch:
         return answer
 
     def let_go(self) -> None:
-        """It is over: what it kept may die when the program drops it."""
+        """End the branch: objects that it kept alive may die when the program drops them."""
         self.base.let_go()
         for side in self.made:
             side.let_go()
 
     def go_on(self, merged: Merged) -> Any:
-        """Let the frame go on with what was merged. Returns what the jump's handler returns."""
+        """Let the frame continue with the merged state. Returns the result of the jump's handler."""
         return merged.end()
 
     def refuse(self, problem: CannotMerge) -> NoReturn:
@@ -181,7 +181,7 @@ class Branch:
             self.tracer.joins.pop()
 
     def _put_merged(self, at: int, merged: Merged, sides: dict[bool, Side]) -> None:
-        """Record the operator, and write what was merged."""
+        """Record the operator, and write the merged values."""
         tracer, left, right = self.tracer, sides[True], sides[False]
         assert left.reads is not None and right.reads is not None
         self.reads.joined(left.reads, right.reads).put(tracer.reads)
@@ -203,9 +203,9 @@ class Branch:
         tracer.branches.note(self, at, merged.merge, made)
 
     def _captured_in_caller(self) -> tuple[bool, Any]:
-        """Run both sides on in the frame that has called this one, with what the call returns on each.
+        """Run both sides on in the caller of this frame, with the call's result on each.
 
-        (False, None) if it is not known how that frame goes on, or if that does not help; nothing is recorded then.
+        (False, None) if it is not known how that frame continues, or if that does not help; nothing is recorded then.
         """
         tracer = self.tracer
         caller = None if self.around is not None else caller_of(tracer, self.frame)
@@ -230,7 +230,7 @@ class Branch:
         return True, answer
 
     def _note_going(self, merge: Merge, left: Side, right: Side) -> None:
-        """What integers and the sizes of tensors among the results are if the loop around is not left."""
+        """Record the values that integers and tensor sizes among the results have if the enclosing loop continues."""
         env = self.tracer.recorder.env
         if self.around is None or env is None or (left.left_at is None) == (right.left_at is None):
             return
@@ -256,7 +256,7 @@ class Branch:
         return self.flow.join(self.at)
 
     def where(self) -> str:
-        """The line of the branch, and those of the sides, for a refusal."""
+        """Return the line of the branch and those of the sides, for an error message."""
         frame, at = self.fork().frame, self.fork().at
         if is_own_code(frame.code):  # a builtin that is written in Python (rules.py)
             return ""
@@ -292,7 +292,7 @@ class Branch:
         return None if relation is None else relation if truth else not_(relation)
 
     def begin(self, truth: bool) -> Callable[[Level | None], None]:
-        """What makes the state of the jump that of a side's beginning."""
+        """Return a function that sets the state of the jump to that at the beginning of a side."""
 
         def start(level: Level | None) -> None:
             frame, kept = self.frame, self.kept
@@ -305,7 +305,7 @@ class Branch:
         return start
 
     def assert_not(self, raised: list[bool], sides: dict[bool, Side]) -> Any:
-        """A side that raises: the program asserts that it is not taken, and goes on with the other."""
+        """Handle a side that raises: the program asserts that it is not taken, and continues with the other."""
         tracer = self.tracer
         if self.choice is not None:
             raise CannotMerge("branch-unsupported", why="a side raises")
@@ -337,7 +337,7 @@ class Branch:
 
 
 def _words(error: Any, frame: Any) -> str:
-    """What an error of the program says. None of its own code is run, and no text read that rests on data."""
+    """Return the message of an error of the program, without running its code or reading texts that depend on data."""
     text = ""
     if _rests_on_data(error.args):
         text = next((value for value in error.args if type(value) is str), "")
@@ -353,7 +353,7 @@ def _rests_on_data(value: Any, depth: int = 8) -> bool:
 
 @dataclass
 class _InCaller(Branch):
-    """`inner` again, whose sides run to the end of the call that it lies in, and on in `frame`, which has called."""
+    """`inner` again; its sides run to the end of the enclosing call, and on in `frame`, the caller."""
 
     inner: Branch
     modules: int
@@ -368,7 +368,7 @@ class _InCaller(Branch):
         return self.inner.begin(truth)
 
     def first_join(self) -> int:
-        """Behind the instruction that takes the value of the expression that the call is part of."""
+        """Return the instruction after the one that takes the value of the expression that the call is part of."""
         at = super().first_join()
         while at != END and not takes_value(self.flow, at):
             at = self.flow.join(at)

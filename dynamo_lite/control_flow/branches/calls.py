@@ -1,8 +1,8 @@
-"""Calls that are left by both sides of a branch: which frame has made a call, and how it goes on behind it.
+"""Calls that are left by both sides of a branch: which frame has made a call, and how it continues after it.
 
-A frame calls another through functions of the interpreter and of the tracer. Where these are known to do nothing with
-the result but hand it on, the frame can be run on with the result that one side of a branch has. When the sides are
-merged, `ContinueIn` leaves the calls, and the frame goes on where its sides have joined.
+A frame calls another through functions of the interpreter and of the tracer. If these are known only to pass the result
+on, the frame can be run on with the result that one side of a branch has. When the sides are merged, `ContinueIn`
+leaves the calls, and the frame continues where its sides have joined.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _HAND_ON: Final[set[CodeType]] = {
 
 
 class Caller(NamedTuple):
-    """The frame that has called another; how many calls of modules lie between (their stack is in metadata)."""
+    """The frame of the caller, and the number of module calls in between (their stack is in metadata)."""
 
     frame: Any
     modules: int
 
 
 def caller_of(tracer: Forking, frame: Any) -> Caller | None:
-    """The frame that gets what `frame` returns as the value of an expression. None if there is none, or if it is not
-    known that nothing else is done behind the call."""
+    """Return the frame that gets the result of `frame` as the value of an expression. None if there is none, or if it
+    is not known that nothing else is done after the call."""
     caller = frame.back
     if caller is None or tracer.vm.frees or frame.info.kind != PLAIN or caller.info.kind != PLAIN:
         return None

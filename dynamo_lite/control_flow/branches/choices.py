@@ -39,7 +39,7 @@ class _Half(Branch):
     is_value: bool
 
     def first_join(self) -> int:
-        """Behind the subscript; of what no operator gives, behind the statement."""
+        """Return the instruction after the subscript or, if no operator can return the item, after the statement."""
         at = super().first_join()
         if self.is_value or at == END:
             return at

@@ -35,10 +35,10 @@ def _smallest(values: Any, key: Any) -> Any:
 
 
 def rule_for(function: Any, otherwise: Rule | None) -> Rule:
-    """max or min written in Python, where tensors are compared; of numbers alone it is the other rule's.
+    """Return a rule that runs max or min in Python on tensors; for numbers alone it is the other rule.
 
-    What it returns is handed on as it is (branches/calls.py): where one side has a tensor and the other a number, the
-    sides run on in the caller.
+    Its result is passed on unchanged (branches/calls.py): if one side has a tensor and the other a number, the sides
+    run on in the caller.
     """
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

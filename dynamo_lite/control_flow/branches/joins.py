@@ -15,18 +15,18 @@ _CARRIED_ON = 100
 _ATTEMPTS = 7
 """Joins that are tried for one branch."""
 IN_CALLER: Final = -2
-"""Stands for a join in the caller of the branch's frame."""
+"""A join in the caller of the branch's frame."""
 
 
 class Joins:
-    """The joins of one branch, from the nearest on, until the sides can be merged.
+    """The joins of one branch, tried from the nearest on until the sides can be merged.
 
-    If no join does, it is the nearest: variables that cannot be merged there are refused when they are read. `problem`
-    is what cannot be merged there beside variables. `unlike`: why what both sides return is no one value, where the
-    sides may be run on in the caller; None again when they were.
+    If none succeeds, the nearest is used: variables that cannot be merged there raise an error when they are read.
+    `problem` is a conflict there other than in variables. `unlike`: why the results that both sides return cannot be
+    merged, if the sides may continue in the caller; None again once they did.
 
-    What is within a side is run again whenever a branch around tries another join. So it is kept where each branch of
-    the program was merged (`tracer.merged_at`, by the point of the program): that join is tried first.
+    The branches within a side are run again whenever an enclosing branch tries another join. The join at which each of
+    them was merged is therefore saved (`tracer.merged_at`, by the point of the program) and tried first.
     """
 
     def __init__(self, branch: Forked) -> None:
@@ -70,14 +70,14 @@ class Joins:
         return None
 
     def _begins(self) -> bool:
-        """Whether the nearest join is to be tried, behind the one of last time."""
+        """Whether the nearest join is to be tried, after that of the last time."""
         if self.last_time is None:
             return False
         self.last_time, self.at = None, self.first
         return True
 
     def move(self, later: JoinsLater) -> None:
-        """A branch within a side joins behind `at`."""
+        """Move the join: a branch within a side joins after `at`."""
         if later.in_caller:
             self.unlike, self._is_around = CannotMerge("branch-differs"), True
         else:
@@ -113,7 +113,7 @@ class Joins:
         return self.branch.tracer.ways.runs > _CARRIED_ON
 
     def _later(self, unmergeable: list[int], on_stack: bool) -> None:
-        """Join where what differs is not used any more; if that does not help, at the first one again."""
+        """Join where the values that differ are dead; if that does not help, at the first join again."""
         self.number += 1
         if self.at == END or self.number == _ATTEMPTS or self.is_enough():
             if self.problem is not None:

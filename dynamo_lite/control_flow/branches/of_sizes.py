@@ -1,7 +1,7 @@
-"""A branch on the sizes of inputs, to a tracer that captures branches.
+"""A branch on the sizes of inputs, for a tracer that captures branches.
 
-It is no branch if its sides compute the same values (tracing/size_branches/), and an operator if calls may take either
-side. Else the example's answer becomes a guard.
+It is not captured if its sides compute the same values (tracing/size_branches/), and becomes an operator if calls may
+take either side. Otherwise the example's answer becomes a guard.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _check_held(left: Side, right: Side) -> None:
 
 
 def _plan_end(branch: Forked, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
-    """Where and with what the frame goes on; the variables in use that could not be merged."""
+    """Plan where and with which state the frame continues; return also the live variables that could not be merged."""
     frame, around = branch.frame, branch.around
     assert left.state is not None and right.state is not None
     if around is not None and (left.pc != right.pc or left.pc in around.again):
@@ -96,7 +96,7 @@ def _plan_end(branch: Forked, merge: Merge, left: Side, right: Side) -> tuple[Ca
 def _plan_test(
     frame: Any, merge: Merge, left: Side, right: Side, around: OpenLoop
 ) -> tuple[Callable[[], Any], list[int]]:
-    """Both sides have come to the test of the loop around: whether it goes round is merged as well."""
+    """Plan the merge of two sides that reached the test of the enclosing loop; the test is merged as well."""
     assert left.state is not None and right.state is not None
     one, other = left.state.stack.pop(), right.state.stack.pop()
     truths = zip((one.value, *one.left_by), (other.value, *other.left_by))
@@ -114,7 +114,7 @@ def _plan_test(
 
 
 def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
-    """Leaves on the stack whether the loop goes round again (`Goes`): False for a side that has left it."""
+    """Push whether the loop continues (`Goes`): False for a side that has left it."""
     assert side.state is not None
     stack, none = side.state.stack, loop.left_by(None)
     if side.pc == loop.leave:

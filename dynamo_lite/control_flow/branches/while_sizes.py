@@ -1,6 +1,6 @@
 """`while` loops over sizes of inputs: `while i < n: ...; i += 4`, `while n > 1: n = n // 2`.
 
-They become torch's while_loop, like those that data end: what rounds make of a size only run time knows.
+They become torch's while_loop, like those that data end: a size computed in iterations is known at run time only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 
 
 class UnrolledLoops(FeatureState):
-    """The tests, as (code, instruction), of such loops that are no operator: the example answers them."""
+    """The tests, as (code, instruction), of such loops that are not an operator: the example decides them."""
 
     stays = "a loop that is unrolled on one side is unrolled on the other"
 

@@ -1,8 +1,8 @@
-"""A branch on sizes that is carried through the whole program: one torch.cond of the program as it is on either side.
+"""A branch on sizes that is carried through the whole program: one torch.cond of the program on either side.
 
-The answer of a branch may be used up to the end: `if n == 1: mask = None`, and each layer asks `if mask is not None`.
-The sides of a branch cannot leave callers that have loops and generators at work. Then the condition is asked before
-the program begins, and the program is run on both sides.
+The result of a branch may be used up to the end: `if n == 1: mask = None`, and each layer tests `if mask is not None`.
+The sides of a branch cannot leave callers with running loops and generators. Then the condition is evaluated before the
+program begins, and the program is run on both sides.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def _either_way(program: Any, args: Any, kwargs: Any, conditions: Any) -> Any:
 
 
 def is_before_program(frame: Any) -> bool:
-    """Whether a frame is that which asks before the program begins."""
+    """Whether a frame is the one that evaluates the condition before the program begins."""
     return frame.code is _either_way.__code__
 
 
 def split_by(conditions: Sequence[Bool]) -> Callable[..., Any]:
-    """What runs the program on both sides of each of these conditions, which are of an earlier run: as
-    `RunRequest.enter`."""
+    """Return a `RunRequest.enter` that runs the program on both sides of each of these conditions, which belong to an
+    earlier run."""
 
     def enter(tracer: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         env = tracer.recorder.env

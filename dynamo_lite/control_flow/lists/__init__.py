@@ -1,16 +1,16 @@
-"""Lists whose length only run time knows: rounds of a loop add to them, or one side of a branch does.
+"""Lists whose length is known at run time only: iterations of a loop append to them, or one side of a branch does.
 
-| what | file |
+| subject | file |
 |---|---|
 | such a list | grown.py |
-| what it holds: items, and what rounds and sides added | parts.py |
-| items of unlike lengths: the last chunk is shorter | ragged.py |
+| its contents: items, and those that iterations and sides added | parts.py |
+| items of different lengths: the last chunk is shorter | ragged.py |
 | `[x] * n`, `list(range(n))` | made.py |
-| what a program does with it: torch.stack, len(), x[keep] | uses.py |
-| rounds that add to lists | growth.py |
-| sides of a branch that add unlike numbers of items | unlike.py |
-| putting such a list everywhere where the program holds it | holders.py |
-| room for what rounds add, where data may end the loop | buffers.py |
+| operations on them: torch.stack, len(), x[keep] | uses.py |
+| iterations that append to lists | growth.py |
+| sides of a branch that append different numbers of items | unlike.py |
+| replacing a list by such a list everywhere in the program | holders.py |
+| buffers for the items that iterations add, if data may end the loop | buffers.py |
 
 Called by the merge of a branch and by loops. Imports control_flow and `tracing/heap`.
 """

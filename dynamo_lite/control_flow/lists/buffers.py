@@ -1,7 +1,7 @@
-"""Rounds that add to lists, of a loop that data may end before its last round.
+"""Appending to lists in a loop that data may end early.
 
-torch's while_loop carries for each item that a round adds a tensor with room for all rounds, and writes a row of it in
-each. Behind the loop the list has the rows of the rounds that were run.
+For each item that an iteration adds, torch's while_loop carries a tensor with room for all iterations; each iteration
+writes one row. After the loop the list has the rows of the iterations that were run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dynamo_lite.control_flow.states import cannot_merge
 
 
 class Buffers:
-    """The tensors of one loop. `examples` stand for them in a round."""
+    """The buffers of one loop. `examples` represent them within an iteration."""
 
     def __init__(self, tracer: Forking, growths: Sequence[Growth], counter: Counter) -> None:
         self.tracer, self.start = tracer, counter.at
@@ -34,16 +34,16 @@ class Buffers:
                 self.examples.append(torch.empty(shape, dtype=tensor.dtype, device=tensor.device))
 
     def enter(self) -> None:
-        """A round begins: they are arguments of its sub-graph."""
+        """Make the buffers arguments of the body's sub-graph, at the beginning of an iteration."""
         for index, example in enumerate(self.examples):
             self.tracer.recorder.levels.argument(example, f"grown{index}_1")
 
     def initial(self) -> list[torch.Tensor]:
-        """What the loop begins with."""
+        """Return the buffers' initial values."""
         return [torch.zeros((self.room, *e.shape[1:]), dtype=e.dtype, device=e.device) for e in self.examples]
 
     def written(self, growths: Sequence[Growth], at: Any) -> list[torch.Tensor]:
-        """What they hold behind round number `at`."""
+        """Return the buffers' values after iteration number `at`."""
         added = [tensor for growth in growths for tensor in growth.added]
         for example, tensor in zip(self.examples, added):
             if len(tensor.shape) != len(example.shape) - 1 or not _are_equal(self.tracer, tensor, example):
@@ -52,7 +52,7 @@ class Buffers:
         return [e.index_copy(0, row.to(e.device), t.unsqueeze(0)) for e, t in zip(self.examples, added)]
 
     def rows(self, results: Sequence[torch.Tensor], end: Any) -> list[torch.Tensor]:
-        """What the rounds that were run have added. end: the number of the round that did not begin."""
+        """Return the rows of the iterations that were run. end: the number of the iteration that did not begin."""
         if not results:
             return []
         count = end - self.start

@@ -1,8 +1,8 @@
-"""A list whose length only run time knows.
+"""A list whose length is known at run time only.
 
-The variables that hold the list get a `GrownList` in its place: what was in it before, what rounds and sides added
-(`Added`), and what is added later. In a round the list has an item for what earlier rounds added, which nothing may
-look at.
+The variables that hold the list get a `GrownList` in its place: the items from before, those that iterations and sides
+added (`Added`), and those that are added later. Within an iteration, one opaque item represents the items that earlier
+iterations added; it must not be read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WHY = (
 
 
 class WantsLast(BeginsAgain):
-    """A round uses the last item that `owner` had before: the loop has to carry it."""
+    """An iteration uses the last item that `owner` had before: the loop has to carry it."""
 
     def __init__(self, owner: GrownList) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class GrownList(list[Any]):
         return list.__getitem__(self, slice(None))
 
     def known(self) -> list[Any]:
-        """The same; refused in a round."""
+        """Return the parts; an error within an iteration."""
         parts = self.parts()
         if any(type(part) is Earlier for part in parts):
             self.refuse()
@@ -72,7 +72,7 @@ class GrownList(list[Any]):
         return any(not _is_many(part) or self._always_adds(part) for part in self.known())
 
     def _always_adds(self, part: Added | Rounds) -> bool:
-        """Whether there always was a round that added an item."""
+        """Return whether there always was an iteration that added an item."""
         count = part.count if isinstance(part, Rounds) else part.tensors[0].shape[0]
         env, answer = self.tracer.recorder.env, count >= 1
         if type(answer) is not bool:
@@ -117,7 +117,7 @@ class GrownList(list[Any]):
         return chosen
 
     def how_many(self) -> Any:
-        """How many items are there. (In a round, only where each adds the same number.)"""
+        """Return the number of items. (Within an iteration, only if each adds the same number.)"""
         length = self.certain_length()
         return self._choice(self.known())[1].shape[0] if length is None else length
 
@@ -136,7 +136,7 @@ class GrownList(list[Any]):
         return total
 
     def truth(self) -> Any:
-        """Whether any item is there: a bool, or what is known at run time only."""
+        """Return whether any item is present: a bool, or a value known at run time only."""
         if self.has_item():
             return True
         flags = None if self.is_certain() else self.rows().flags
@@ -166,7 +166,7 @@ class GrownList(list[Any]):
     # -- as a list
 
     def rounds(self) -> Rounds | None:
-        """What a loop over it goes over; None if that is no operator's."""
+        """Return the iterations of a loop over the list; None if no operator can represent the loop."""
         parts = self.known()
         if len(parts) == 1 and isinstance(parts[0], Rounds):
             return parts[0]
@@ -184,8 +184,8 @@ class GrownList(list[Any]):
         return True if self.has_item() else self.refuse()
 
     def recent(self, key: int) -> Any:
-        """The item `key`, negative, if it is an item by itself; in a round also the last of those before. Else
-        MISSING."""
+        """Return the item `key`, negative, if it is an item by itself, or, within an iteration, the last of the earlier
+        ones. Else MISSING."""
         for part in reversed(self.parts()):
             key += 1
             if type(part) is Earlier:
@@ -311,7 +311,7 @@ def _is_many(part: Any) -> bool:
 
 
 def _kind(part: Any) -> Any:
-    """What an item is: int, float, None for a tensor; another object for anything else."""
+    """Return the kind of an item: int, float, None for a tensor; another object for anything else."""
     if type(part) is Added:
         return part.numbers
     if isinstance(part, Rounds):

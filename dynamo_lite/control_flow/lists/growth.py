@@ -1,4 +1,4 @@
-"""Rounds that add to lists: `outs.append(y)`, then `torch.stack(outs)`, or `if y.sum() > 0: outs.append(y)`."""
+"""Iterations that append to lists: `outs.append(y)`, then `torch.stack(outs)`, or `if y.sum() > 0: outs.append(y)`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NO_ITEM = "each round of a loop adds to a list what is neither a tensor nor a n
 
 
 class Item(NamedTuple):
-    """One item that each round adds. may_lack: there are two tensors, the second says whether the item is there.
-    numbers: int or float of a number, None of a tensor. if_goes: it only lacks where the round leaves the loop.
-    ragged: how its length varies from round to round; then there are two tensors, too."""
+    """One item that each iteration adds. may_lack: there are two tensors; the second is 1 if the item is present.
+    numbers: int or float for a number, None for a tensor. if_goes: it is absent only if the iteration leaves the loop.
+    ragged: how its length varies between iterations; then there are two tensors, too."""
 
     may_lack: bool
     numbers: type | None
@@ -36,9 +36,9 @@ class Item(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A list that rounds add to. added: the tensors of what a round added, and items: what these are. last: the last
-    item after the round; MISSING if it may not be there. earlier: what stood for the items before, in a round that is
-    run on stand-ins."""
+    """A list that iterations append to. added: the tensors of one iteration's items; items: their descriptions. last:
+    the last item after the iteration; MISSING if it may be absent. earlier: the placeholder for the earlier items, in
+    an iteration that is run on fake tensors."""
 
     owner: GrownList
     added: list[torch.Tensor]
@@ -57,7 +57,7 @@ class Growth(NamedTuple):
 
 
 class UnlikeItems(BeginsAgain):
-    """In a later round an item may lack that the first round adds in any case. if_goes: only in the last round."""
+    """In a later iteration an item may be absent that the first always adds. if_goes: only in the last iteration."""
 
     def __init__(self, if_goes: bool) -> None:
         super().__init__()
@@ -65,8 +65,8 @@ class UnlikeItems(BeginsAgain):
 
 
 class Later(NamedTuple):
-    """What is known of the items that later rounds add, unlike the first. lack: that they may lack; ragged: how long
-    they are; at: the number of the round, on stand-ins; count: of all rounds, if that is known."""
+    """How the items of later iterations differ from the first. lack: they may be absent; ragged: how long they are; at:
+    the iteration number, as a symbolic size; count: the number of all iterations, if it is known."""
 
     lack: UnlikeItems | None
     ragged: ragged.Known
@@ -75,7 +75,7 @@ class Later(NamedTuple):
 
 
 def growths_of(tracer: Forking, side: Side, later: Later) -> list[Growth]:
-    """The lists that the first round adds to; they are taken out of what the side changed. Raises HasToGrow."""
+    """Remove lists that the first iteration appends to from the side's changes; return them. Raises HasToGrow."""
     found, plain = [], []
     for key, (snapshot, contents) in list(side.heap.items()):
         before, owner = snapshot.contents, snapshot.owner
@@ -110,7 +110,7 @@ def _check_items(plain: list[list[Any]], side: Side) -> None:
 def _as_tensors(
     tracer: Forking, side: Side, owner: GrownList, added: list[Any], later: Later
 ) -> tuple[list[torch.Tensor], tuple[Item, ...]]:
-    """What a round added, as tensors that an operator gives for each round. Raises RaggedItems."""
+    """Return an iteration's items as tensors that an operator returns for each iteration. Raises RaggedItems."""
     tensors: list[torch.Tensor] = []
     items, lack = [], later.lack
     with tracer.recorder.levels.resumed(side.level), facts_of(tracer, side):
@@ -147,7 +147,7 @@ def _as_item(tracer: Forking, part: Any) -> tuple[list[torch.Tensor], Item]:
 
 
 def _last(tracer: Forking, level: Level, items: list[Any]) -> Any:
-    """The last item, if there is another round."""
+    """Return the last item, if there is another iteration."""
     part = items[-1]
     if type(part) is not Added:
         return part
@@ -159,8 +159,8 @@ def _last(tracer: Forking, level: Level, items: list[Any]) -> Any:
 
 
 def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int, Any]) -> None:
-    """A round begins: nothing may look at what earlier rounds added. passed: how many there were, if that is known.
-    lasts: the last item of a list, by its id, where it is carried."""
+    """Hide the items of earlier iterations, at the beginning of one. passed: how many iterations there were, if known.
+    lasts: the last item of a list, by its id, if it is carried."""
     for growth in growths:
         tracer.journal.touch(growth.owner, "items")
         length = growth.owner.certain_length() if passed is not None else None
@@ -172,7 +172,7 @@ def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int
 
 
 def left(tracer: Forking, side: Side, growths: list[Growth], later: Later) -> list[Growth]:
-    """A round is over: what it added, which is taken out of what the side changed. Raises UnlikeItems, RaggedItems."""
+    """Remove an iteration's additions from the side's changes and return them. Raises UnlikeItems, RaggedItems."""
     found, lack = [], later.lack
     for growth in growths:
         _, contents = side.heap.pop((id(growth.owner), "items"))
@@ -191,7 +191,7 @@ def left(tracer: Forking, side: Side, growths: list[Growth], later: Later) -> li
 
 
 def grown(tracer: Forking, growths: list[Growth], tensors: list[torch.Tensor]) -> None:
-    """The loop is over: give the lists what all rounds added. tensors: one for each tensor that a round added."""
+    """Give the lists the items of all iterations. tensors: one for each tensor that an iteration added."""
     for growth in growths:
         count = len(growth.added)
         rows, tensors = tensors[:count], tensors[count:]
@@ -202,7 +202,7 @@ def grown(tracer: Forking, growths: list[Growth], tensors: list[torch.Tensor]) -
 
 
 def _parts(items: tuple[Item, ...], tensors: list[torch.Tensor]) -> list[Added]:
-    """What the rounds added to one list."""
+    """Return the items that the iterations added to one list."""
     rows = iter(tensors)
     made: list[torch.Tensor] = []
     flags: list[torch.Tensor | None] = []
@@ -218,7 +218,7 @@ def _parts(items: tuple[Item, ...], tensors: list[torch.Tensor]) -> list[Added]:
 
 
 class HasToGrow(BeginsAgain):
-    """What began with `base` is to be run again, with a GrownList in the place of each of `owners`."""
+    """The construct that began with `base` is to be run again, with a GrownList in place of each of `owners`."""
 
     def __init__(self, base: Base, owners: list[list[Any]]) -> None:
         super().__init__()

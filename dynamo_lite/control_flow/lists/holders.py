@@ -1,4 +1,4 @@
-"""Putting a `GrownList` everywhere where the program holds the list that it stands for."""
+"""Puts a `GrownList` wherever the program holds the list that it replaces."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def can_replace(tracer: Forking, owner: list[Any]) -> bool:
 
 
 def replace_everywhere(tracer: Forking, owner: list[Any], by: GrownList) -> bool:
-    """Give all that holds `owner` another list; False if something cannot be given one. It is undone with the side at
-    work, but for the variables of frames that are put back anyway."""
+    """Replace `owner` in all objects that hold it; False if one of them cannot be changed. It is undone with the
+    current side, except in variables of frames that are restored anyway."""
     puts = _puts(tracer, owner, by)
     if puts is None:
         return False
@@ -51,7 +51,7 @@ def _puts(tracer: Forking, owner: list[Any], by: Any) -> list[Put] | None:
 
 
 def _put_in(tracer: Forking, holder: Any, owner: list[Any], by: Any) -> Put | None:
-    """What gives one holder the other list; None if that is not known."""
+    """Return a function that replaces the list in one holder; None if that is not supported."""
     frame = holder if isinstance(holder, Frame) else frame_of(holder)
     if frame is not None:
         return partial(_put_in_frame, tracer, frame, owner, by)

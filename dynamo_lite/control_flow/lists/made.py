@@ -16,7 +16,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 def made(kind: type[GrownList], tracer: Forking, rounds: Rounds) -> GrownList:
-    """list() or tuple() of what a loop goes over."""
+    """Return list() or tuple() of the items of a loop."""
     tracer.made_list = True
     kept = rounds.kept()
     for tensor in kept.tensors():

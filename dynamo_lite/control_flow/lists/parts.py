@@ -1,4 +1,4 @@
-"""What a list holds whose length only run time knows: items, and what rounds of a loop or sides of a branch added."""
+"""The contents of a list of unknown length: items, and those that iterations of a loop or sides of a branch added."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 class Earlier:
-    """What the list has held before the current round.
+    """The items of a list before the current iteration.
 
     certain_length: how many items; None if that is not known. last: the last of them; MISSING if the loop does not
     carry it. first: those from before the loop.
@@ -38,13 +38,13 @@ class Earlier:
 
 
 class Added:
-    """What rounds added, or one side of a branch.
+    """Items that iterations added, or one side of a branch.
 
-    tensors: for each `append` of a round a tensor, its first dimension the rounds (of a side: 1). flags: for each of
-    them None, or a bool tensor that says which items are there; then both have the items of one round as their second
-    dimension. numbers: int or float if the items are such numbers, else None. if_goes: whether it is
-    one item, which is there if the current round is not the one that leaves its loop. lengths: for each of the tensors
-    None, or how long its items are (ragged.py).
+    tensors: one for each `append` of an iteration; its first dimension is the iterations (of a side: 1). flags: for
+    each of them None, or a bool tensor that is True for the items that are present; then both have the items of one
+    iteration as their second dimension. numbers: int or float if the items are such numbers, else None. if_goes:
+    whether it is one item that is present unless the current iteration leaves its loop. lengths: for each of the
+    tensors None, or the lengths of its items (ragged.py).
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Rounds that add tensors of unlike lengths to a list: `for i in range(0, n, 4): outs.append(f(x[i : i + 4]))`.
+"""Iterations that append tensors of different lengths: `for i in range(0, n, 4): outs.append(f(x[i : i + 4]))`.
 
-The operator of the loop stacks what rounds add. So each tensor is filled up with zeros to the greatest length, and its
-own length stands beside it; torch.cat leaves the zeros out again.
+The loop's operator stacks the items. Each tensor is therefore padded with zeros to the greatest length, and its own
+length is stored separately; torch.cat drops the padding again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _BOUNDS = 32
 
 
 class Ragged(NamedTuple):
-    """The items of one `append` in all rounds. dim: where their lengths differ; most: the greatest length, an int or a
-    size from around the loop; length: the item's, by the number `at` of the round; are_full: whether each but that of
-    round `count - 1` has the greatest length, `count` of the loop."""
+    """The items of one `append` in all iterations. dim: the dimension in which their lengths differ; most: the greatest
+    length, an int or a size from outside the loop; length: the item's, in terms of the iteration number `at`; are_full:
+    whether every item but that of iteration `count - 1` has the greatest length, `count` being the loop's."""
 
     dim: int
     most: Any
@@ -39,9 +39,9 @@ class Ragged(NamedTuple):
     are_full: bool
 
     def padded(self, tracer: Forking, tensor: torch.Tensor) -> list[torch.Tensor]:
-        """(the tensor filled up, its length as a float: torch's scan has no gradient where it gives integers)
+        """Return (the padded tensor, its length as a float: torch's scan has no gradient if it returns integers).
 
-        It is cut off where it is long enough: torch, which runs the round again, has no expression for the length of
+        A tensor that is long enough is cut off: torch runs the iteration again and has no expression for the length of
         each slice.
         """
         shape = [*tensor.shape]
@@ -52,13 +52,13 @@ class Ragged(NamedTuple):
         return [whole, torch.full((), tensor.shape[self.dim], dtype=torch.float64)]
 
     def total(self, tracer: Forking, rounds: Any) -> Any:
-        """How long all items are together; None if only their lengths tell. rounds: how many there are."""
+        """Return the total length of all items; None if it depends on each length. rounds: the iteration count."""
         env = tracer.recorder.env
         assert env is not None
         if not self.are_full or not _holds(tracer, rounds == self.count) or not _holds(tracer, rounds >= 1):
             return None
         last = self._last(env, self.length)
-        for bound in (last, *_bounds(last)):  # the shortest way to say it
+        for bound in (last, *_bounds(last)):  # the shortest equal expression
             if env.core.decide(eq(last, bound)).verdict:
                 last = bound
         return env.wrap(env.core.simplify(last + env.unwrap(self.most) * (env.unwrap(self.count) - 1)))
@@ -68,13 +68,13 @@ class Ragged(NamedTuple):
 
 
 class Lengths(NamedTuple):
-    """Of what all rounds added: `own` is (rounds,), the length of each."""
+    """The lengths of all items that were added: `own` is (iterations,), the length of each."""
 
     ragged: Ragged
     own: torch.Tensor
 
     def joined(self, tracer: Forking, rows: torch.Tensor) -> torch.Tensor:
-        """torch.cat of the items along the dimension in which they differ. rows: (rounds, *shape)."""
+        """Return torch.cat of the items along the dimension in which they differ. rows: (iterations, *shape)."""
         dim, rounds = self.ragged.dim, rows.shape[0]
         flat = along(rows, dim)
         total = self.ragged.total(tracer, rounds)
@@ -94,13 +94,13 @@ class Lengths(NamedTuple):
 
 
 def along(rows: torch.Tensor, dim: int) -> torch.Tensor:
-    """torch.cat of the rows along their `dim`. (Laid out before: torch's decompositions ask whether flatten copies.)"""
+    """torch.cat of the rows along their `dim`. (Copied before: torch's decompositions query whether flatten copies.)"""
     moved = rows if dim == 0 else rows.movedim(0, dim).clone(memory_format=torch.contiguous_format)
     return moved.flatten(dim, dim + 1)
 
 
 class RaggedItems(BeginsAgain):
-    """The items that rounds add to a list, by the `index` of their append, differ in length."""
+    """The items that iterations add to a list, by the `index` of their append, differ in length."""
 
     def __init__(self, owner: Any, index: int, ragged: Ragged) -> None:
         super().__init__()
@@ -108,13 +108,13 @@ class RaggedItems(BeginsAgain):
 
 
 Known = dict[tuple[int, int], Ragged]
-"""By the id of a list, and the index of the append in a round."""
+"""By the id of a list, and the index of the append in an iteration."""
 
 
 def check(tracer: Forking, side: Side, owner: Any, index: int, tensor: torch.Tensor, at: Any, count: Any) -> None:
-    """Raises RaggedItems for a tensor, added in round number `at`, whose length depends on it; what is known of the
-    round holds. count: the number of rounds, as far as it is known. Raises CannotMerge if it has no greatest length,
-    or if a size of it is made in the round: it is another one in each."""
+    """Raises RaggedItems for a tensor, added in iteration `at`, whose length depends on the iteration number; facts
+    about the iteration hold. count: the number of iterations, if known. Raises CannotMerge if there is no greatest
+    length, or if one of its sizes is created within the iteration: that size differs in each."""
     env = tracer.recorder.env
     if env is None:
         return
@@ -139,7 +139,7 @@ def check(tracer: Forking, side: Side, owner: Any, index: int, tensor: torch.Ten
 
 
 def _most(env: Any, length: Int, symbol: Any, count: Any) -> Int | None:
-    """The greatest length, without the number of the round."""
+    """Return the greatest length, as an expression without the iteration number."""
     bound = env.core.bounds(length)[1]
     if bound < math.inf:
         return env.unwrap(int(bound))

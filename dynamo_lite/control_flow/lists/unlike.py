@@ -1,7 +1,7 @@
-"""Sides of a branch that add unlike numbers of items to a list: `if row.sum() > 0: keep.append(row)`.
+"""Sides of a branch that append different numbers of items to a list: `if row.sum() > 0: keep.append(row)`.
 
-Each item becomes one of the merged list that may not be there: the tensor, or zeros where the side was not taken, and a
-bool tensor that says which.
+Each item becomes an optional one of the merged list: the tensor, or zeros if the side was not taken, and a bool tensor
+that is True if the item is present.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a program does with a list whose length only run time knows."""
+"""Operations of a program on a list whose length is known at run time only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _GROWN: dict[type, type] = {GrownList: list, GrownTuple: tuple}
-"""The types, and what a program takes them for."""
+"""The types, and the types that the program sees."""
 
 
 def stack(items: GrownList, dim: Any = 0) -> torch.Tensor:
@@ -127,7 +127,7 @@ def _as_tensor(otherwise: Any) -> Any:
 
 
 def _sum(otherwise: Any) -> Any:
-    """sum(losses), sum(keep): what is not there counts as zero"""
+    """sum(losses), sum(keep): items that are absent count as zero"""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) != 1 or kwargs or type(args[0]) not in _GROWN:
@@ -152,8 +152,8 @@ def _sum(otherwise: Any) -> Any:
 
 
 def extended(tracer: Forking, target: list[Any], value: Any) -> Any:
-    """What `[*target, *value]` is, the items of `value` being rounds, those of a generator or of such a list; else
-    NOT_HANDLED. (`target` is on the stack alone.)"""
+    """Return `[*target, *value]`, the items of `value` being those of a counted loop (a generator, or such a list);
+    else NOT_HANDLED. (`target` is only on the stack.)"""
     if isinstance(value, Rounds) and not value.computes:
         items: Any = made.made(GrownList, tracer, value)
     elif type(value) in _GROWN:
@@ -199,7 +199,7 @@ def _copied(kind: type[GrownList], otherwise: Any, makes_lists: bool) -> Any:
 
 
 def _refusing(otherwise: Any) -> Any:
-    """The rule of a method of list that would see what a GrownList is made of."""
+    """Return the rule of a method of list that would see the internals of a GrownList."""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if args and type(args[0]) in _GROWN:
@@ -241,7 +241,7 @@ _DEPTH = 3
 
 
 def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuses to give such a list to a function that runs natively, which would see what it is made of."""
+    """Refuses to pass such a list to a function that runs natively, which would see its internals."""
     given = (*args, *kwargs.values())
     held = _grown_in(given, _DEPTH + 1)
     if held is None or isinstance(fn, type) or any(fn is holding for holding in _HOLDING):
@@ -261,14 +261,14 @@ def is_item(tracer: Forking, value: Any) -> bool:
 
 
 def check_item(tracer: Forking, value: Any, use: str) -> None:
-    """Refuses what shows that such an item is not one object."""
+    """Refuses a use which shows that such an item is not one object."""
     if is_item(tracer, value):
         why = f"an item of a list whose length varies is {use}"
         tracer.refuse("branch-unsupported", why=why)
 
 
 def check_in_place(owner: Any, value: Any) -> None:
-    """Refuses `outs += more` of a plain list: CPython changes it in place, and asks the other list's class first."""
+    """Refuses `outs += more` of a plain list: CPython changes it in place, and checks the other list's class first."""
     if type(owner) is list and type(value) in _GROWN:
         value.refuse()
 

@@ -1,8 +1,8 @@
-"""Loops over what the program knows: `for _ in range(50):`, which data end by `break` or `return`.
+"""Loops of a known length, `for _ in range(50):`, that data end early by `break` or `return`.
 
-Unrolled, each round is a branch within that of the round before. From `MANY` rounds on it becomes one while_loop, like
-a loop whose length only run time knows. If it cannot (its gradient is needed, Python needs the number of the round),
-what was done is undone, and the loop is unrolled after all.
+If such a loop is unrolled, each iteration is a branch within that of the iteration before. From `MANY` iterations on it
+becomes one while_loop, like a loop whose length is known at run time only. If it cannot (its gradient is needed, or
+Python needs the iteration number), the attempt is undone, and the loop is unrolled after all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRIES = 3
 
 
 class NotByData(CannotMerge):
-    """The current round is not left by data."""
+    """The current iteration is not left by data."""
 
 
 class Bounded(Counter):
@@ -38,13 +38,13 @@ class Bounded(Counter):
         self._later: Bounded | None = None
 
     def later(self) -> Bounded:
-        """The iterator of the next round: one object, so that two sides that have come to it agree."""
+        """Return the iterator of the next iteration: one object, so that two sides that reached it agree."""
         if self._later is None:
             self._later = Bounded(self.of, self.rest, self.at + 1)
         return self._later
 
     def step(self, frame: Any, target: int) -> None:
-        """What FOR_ITER does."""
+        """Do the work of FOR_ITER."""
         if self.at < self.rest.length():
             frame.stack[-1] = self.later()
             frame.stack.append(self.rest.item(self.at))
@@ -57,9 +57,9 @@ class Rest:
     """A loop that is unrolled, until it becomes an operator.
 
     Attributes:
-        items: what the loop goes over.
-        tries: how often it was tried to make an operator of it.
-        is_due: whether the next round may be one that data end.
+        items: the items that the loop iterates over.
+        tries: how many attempts were made to capture it as an operator.
+        is_due: whether data may end the next iteration.
         given_up: why it is unrolled to its end.
     """
 
@@ -84,7 +84,7 @@ def bounded(tracer: Forking, frame: Any, value: Any) -> Bounded | None:
     rounds = _rounds(tracer, value)
     if rounds is None:
         return None
-    iterator = iter_(tracer.vm, value)  # which also tells what it reads
+    iterator = iter_(tracer.vm, value)  # which also reports its reads
     return Bounded(rounds, Rest(list(iterator) if is_tensor(value) else value))
 
 
@@ -128,7 +128,7 @@ def _may_be_left(frame: Any) -> bool:
 
 
 class Before:
-    """What a failed try is undone to. (Rounds are undone in any case; nothing behind the loop has run.)"""
+    """The state to which a failed attempt is restored. (Iterations are undone anyway; nothing after the loop ran.)"""
 
     def __init__(self, tracer: Forking, frame: Any) -> None:
         self.tracer, self.frame, self.state = tracer, frame, FrameState.of(frame)
@@ -158,8 +158,8 @@ class Before:
 
 
 def captured(tracer: Forking, loop: Any, iterator: Bounded) -> tuple[bool, Any]:
-    """Try to make an operator of a DataLoop, the rest of what `iterator` goes over: (whether it is one, what the
-    handler returns)."""
+    """Try to capture a DataLoop over the rest of `iterator` as an operator; return (whether it succeeded, the result of
+    the handler)."""
     rest = iterator.rest
     rest.tries += 1
     rest.is_due = False

@@ -1,4 +1,4 @@
-"""What a loop carries from round to round, and one round on stand-ins for it."""
+"""The values that a loop carries between iterations, and one iteration on fake values for them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 class LessRegular(BeginsAgain):
-    """A tensor grows in a later round otherwise than in the first."""
+    """A tensor grows differently in a later iteration than in the first."""
 
     def __init__(self, place: str) -> None:
         super().__init__()
@@ -39,14 +39,14 @@ class LessRegular(BeginsAgain):
 
 
 class Carried:
-    """The merge of the state before and after one round, and the tensors changed in place.
+    """The merge of the state before and after one iteration, and the tensors changed in place.
 
-    `before` is what was known to be carried when the round was run on its stand-ins; None for the first round, which
-    runs on the program's own values. Then `is_covered` tells whether the round changes nothing else, and `outputs` are
-    the values after the round, one for each of `before.merge.pairs`. growths: the lists that the round adds to.
-    is_scan: the number of the round is no carried value, and there is no test. number: what numbers the rounds; the
-    iterator of the loop (`counter`), if it has one. is_counting: what rounds add to lists is left out. wanted: the
-    lists whose last item rounds use. loose: places of tensors whose length is less regular than the first round tells.
+    `before` has the values known to be carried when the iteration was run on fake values; None for the first iteration,
+    which runs on the program's own values. If set, `is_covered` is whether the iteration changes nothing else, and
+    `outputs` are the values after it, one for each of `before.merge.pairs`. growths: the lists that the iteration
+    appends to. is_scan: the iteration number is not a carried value, and there is no test. number: numbers the
+    iterations; the loop's iterator (`counter`), if any. is_counting: additions to lists are left out. wanted: lists
+    whose last item is used. loose: places of tensors whose length is less regular than in the first iteration.
     """
 
     def __init__(self, tracer: Forking, frame: Any, base: FrameState, side: Side, loop: Loop, counter: Counter | None,
@@ -63,7 +63,7 @@ class Carried:
         self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
         self.stand_ins: list[Any] = []
         self.required: list[Required] = []  # which of the results require grad, once they are known
-        self.entry: Any = None  # the state at the beginning of a round on stand-ins
+        self.entry: Any = None  # the state at the beginning of an iteration on fake values
         assert side.state is not None
         goes = side.state.stack.pop()
         assert type(goes) is Goes
@@ -84,7 +84,7 @@ class Carried:
         return found + [tensor for tensor in earlier if all(tensor is not other for other in found)]
 
     def _merged(self, start: Any) -> Merge:
-        """Of the state at the beginning (the program's own, or the stand-ins') and the state at the end."""
+        """Merge the state at the beginning (the program's own values, or fake ones) and the state at the end."""
         tracer, side = self.tracer, self.side
         merge = Merge(lambda obj: False, native=False)
         made = self.before.merge.made if self.before is not None else ()
@@ -133,7 +133,7 @@ class Carried:
                 cannot_merge("branch-unsupported", why=why)
 
     def _find_growing(self, merge: Merge, start: Any) -> None:
-        """Which tensors each round makes longer."""
+        """Find the tensors that each iteration makes longer."""
         for index, pair in enumerate(list(merge.pairs)):
             length = None
             if self.before is not None:
@@ -159,7 +159,7 @@ class Carried:
         return values[self.lengths[index]] if index in self.lengths else self.merge.pairs[index].grows.most(values[0])
 
     def gives_gradients(self) -> bool:
-        """Whether a round makes something require grad that does not before it."""
+        """Return whether an iteration makes a tensor require grad that does not before it."""
         pairs = [pair for pair in self.merge.pairs if is_tensor(pair.left) and is_tensor(pair.right)]
         changes = [(pair.left.requires_grad, pair.right.requires_grad) for pair in pairs]
         changes += [(tensor.requires_grad, self.side.requires_grad(tensor)) for tensor in self.inplace]
@@ -180,18 +180,18 @@ class Carried:
 
     @property
     def items(self) -> list[torch.Tensor]:
-        """The tensors of what the round added to lists."""
+        """Return the tensors of the items that the iteration added to lists."""
         return [tensor for growth in self.growths for tensor in growth.added]
 
     def rows_of(self, found: Carried) -> list[Row]:
-        """Of each tensor that is carried: its stand-in may be what it was before the loop, or is after a round."""
+        """For each carried tensor: its fake tensor may be the value before the loop, or that after an iteration."""
         rows = zip(self.merge.pairs, self.stand_ins, found.outputs)
         return [([stand_in], [pair.left, value]) for pair, stand_in, value in rows if pair.kind == "tensor"]
 
-    # -- one round on stand-ins
+    # -- one iteration on fake values
 
     def prepare(self) -> None:
-        """Make examples of the values of a later round."""
+        """Make examples of the values of a later iteration."""
         recorder = self.tracer.recorder
         with unrecorded(), recorder.fake_mode:
             self.predicate_example = torch.empty((), dtype=torch.bool)
@@ -202,7 +202,7 @@ class Carried:
             self.buffers = Buffers(self.tracer, self.growths, self.number)
 
     def enter(self, level: Level) -> Any:
-        """Put stand-ins where the values are that change, in the sub-graph of the body. Returns the counter's."""
+        """Put fake values in place of the values that change, in the sub-graph of the body. Returns the counter's."""
         tracer, recorder = self.tracer, self.tracer.recorder
         self.arguments: list[tuple[Any, Any]] = []
         if not self.is_scan:
@@ -237,7 +237,7 @@ class Carried:
         return counter
 
     def _assume_range(self, level: Level) -> Any:
-        """The number of a round is below the end. (This holds in the round only: run_side takes the facts back.)"""
+        """Assume that the number is below the end, within the iteration only: run_side takes the facts back."""
         counter, env = self.number, self.tracer.recorder.env
         if counter is None:
             return None
@@ -256,7 +256,7 @@ class Carried:
             relations += self.counter.of.relations(at + self.counter.at)
         for relation in relations:
             env.core.assume(relation, origin, "axiom")
-        if not self.is_scan:  # said again for torch's decompositions, which do not know what it begins with
+        if not self.is_scan:  # again for torch's decompositions, which do not know the initial value
             recorder = self.tracer.recorder
             holds = recorder.lower_symbolic(env.wrap(ge(env.unwrap(at), counter.at)))
             args = holds, "the number of a round is below that of the first"
@@ -264,7 +264,7 @@ class Carried:
         return at
 
     def put(self, results: Sequence[Any], leave: bool) -> None:
-        """Give the frame and the heap the values made of `results`. leave: it goes on behind the loop."""
+        """Give the frame and the heap the values made of `results`. leave: it continues after the loop."""
         self.merge.give([*results])
         self.put_frame()
         self.merge.fill()
@@ -275,7 +275,7 @@ class Carried:
 
 
 def _example(tracer: Forking, pair: Pair) -> Any:
-    """A stand-in for a later value of what is carried."""
+    """Return a fake value for a later value of a carried one."""
     recorder, kind, left = tracer.recorder, pair.kind, pair.left
     if pair.grows is not None:
         return pair.grows.example(tracer)
@@ -285,7 +285,7 @@ def _example(tracer: Forking, pair: Pair) -> Any:
     fake = recorder.guarded(recorder.lift, left)
     with unrecorded():
         made: Any = fake.clone()
-    made.constant = None  # of the first round
+    made.constant = None  # that of the first iteration
     return made
 
 
@@ -296,12 +296,12 @@ def note_results(
     predicate: Any,
     added: Iterable[tuple[Any, Any]],
 ) -> None:
-    """What the results of a loop may be in eager. A row: the value at first, the stand-in for a later one, what a round
-    makes of it, the result. others: what the rounds use from around. predicate: whether there is a first round; None if
-    there always is. added: (what a round added to a list, what all did).
+    """Record what the results of a loop may alias in eager. A row: the initial value, the fake tensor for a later one,
+    the value after an iteration, the result. others: outer values that the iterations use. predicate: whether there is
+    a first iteration; None if there always is. added: (an item that an iteration added to a list, all such items).
 
-    Where each round makes a new tensor, the result is what it was at first only where there is no round; where it makes
-    one for several places, their results are one where there is a round.
+    If each iteration makes a new tensor, the result is the initial value only if there is no iteration; if it makes one
+    for several places, their results are the same tensor if there is an iteration.
     """
     may_share = tracer.recorder.may_share
     assert may_share is not None
@@ -315,7 +315,7 @@ def note_results(
     predicate = fake(predicate) if is_tensor(predicate) else predicate
     made = [fake(row[2]) for row in rows]
     grouped: list[Row] = [([whole], [item]) for item, whole in added]
-    if grouped:  # an item is what any carried value was in its round
+    if grouped:  # an item is the value of any carried one in its iteration
         note_groups(tracer, [*grouped, *(([row[1], row[3]], [row[0], row[2]]) for row in rows)])
         return
     first = dict[int, Any]()
@@ -331,11 +331,11 @@ def note_results(
 
 
 Row = tuple[list[Any], list[Any]]
-"""(tensors that a loop carries or gives, what they may be in eager)"""
+"""(tensors that a loop carries or returns, tensors that they may be in eager)"""
 
 
 def note_groups(tracer: Forking, rows: Sequence[Row]) -> None:
-    """What is carried may be, after some rounds, what any other carried value was that it is taken from."""
+    """Record that a carried value may be, after some iterations, an earlier value of another that it is taken from."""
 
     def keys(row: Row) -> set[int]:
         return {storage_key(tracer.recorder.known_stand_in(tensor)) for part in row for tensor in part}

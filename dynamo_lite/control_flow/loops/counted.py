@@ -1,4 +1,4 @@
-"""What a `for` statement goes over if only run time knows how often: a range, the rows of a tensor, pairs of them."""
+"""Iterables of a `for` statement whose length is known at run time only: a range, rows of a tensor, pairs of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import ge, lt
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
 MANY = 10
-"""From so many rounds on a loop is not unrolled, if it need not be."""
+"""From so many iterations on a loop is not unrolled, if it need not be."""
 
 
 def is_open_size(value: Any) -> bool:
@@ -21,22 +21,22 @@ def is_open_size(value: Any) -> bool:
 
 
 class Rounds:
-    """`count` rounds, numbered from 0, and the item of each. Its iterator is the next instruction's."""
+    """`count` iterations, numbered from 0, and the item of each. Its iterator is the next instruction's."""
 
     def __init__(self, tracer: Forking, count: Any) -> None:
         self.tracer, self.count = tracer, count
 
     def item(self, at: Any) -> Any:
-        """What round number `at` gets."""
+        """Return the item of iteration number `at`."""
         raise NotImplementedError
 
     @property
     def computes(self) -> bool:
-        """Whether an item is computed by the program, so that it may be taken once only, and in its round."""
+        """Whether the program computes the items, so that each may be taken only once, in its own iteration."""
         return False
 
     def relations(self, at: Any) -> Iterator[Any]:
-        """What holds of the number of a round, and of what is computed from it, while the round runs."""
+        """Yield the facts about an iteration's number, and values computed from it, that hold during the iteration."""
         yield ge(_unwrapped(self.tracer, at), 0)
         yield lt(_unwrapped(self.tracer, at), _unwrapped(self.tracer, self.count))
 
@@ -45,12 +45,12 @@ class Rounds:
         return [self.item(at) for at in range(count)]
 
     def rest(self, count: int, passed: int) -> Any:
-        """The same without those of the first rounds; an iterator where the program computes them."""
+        """Return the items of the later iterations; an iterator if the program computes them."""
         return self.items(count)[passed:]
 
     @property
     def kind(self) -> Any:
-        """What the items are: int, float, None for tensors of one shape; another object for anything else."""
+        """The kind of the items: int, float, None for tensors of one shape; another object for anything else."""
         return "other"
 
     def rows(self) -> torch.Tensor:
@@ -66,7 +66,7 @@ class Rounds:
         return []
 
     def kept(self) -> Rounds:
-        """The same for later: what the program does to the shape of a tensor changes no item that it has given."""
+        """Return the same for later: later changes to the shape of a tensor do not affect its items."""
         return self
 
     def __iter__(self) -> Counter:
@@ -320,7 +320,7 @@ class ZippedRounds(Rounds):
 
 
 class UncountedRounds(Rounds):
-    """The rounds of a loop that is run to count them. They have no items."""
+    """The iterations of a loop that is run to count them. They have no items."""
 
     def __init__(self, tracer: Forking) -> None:
         super().__init__(tracer, None)
@@ -330,7 +330,7 @@ class UncountedRounds(Rounds):
 
 
 class LaterRounds(Rounds):
-    """All rounds of `of` but the first, which there is."""
+    """All iterations of `of` except the first, which exists."""
 
     def __init__(self, of: Rounds) -> None:
         super().__init__(of.tracer, of.count - 1)
@@ -358,7 +358,7 @@ class TableRounds(Rounds):
         super().__init__(tracer, len(values))
         self.values = values
         kind = torch.int64 if type(values[0]) is int else torch.float64
-        self.table = torch.tensor(values, dtype=kind).clone()  # no constant: a round gets a number that it has not
+        self.table = torch.tensor(values, dtype=kind).clone()  # not a constant: each iteration gets another number
 
     def item(self, at: Any) -> Any:
         if type(at) is int:
@@ -367,7 +367,7 @@ class TableRounds(Rounds):
 
 
 class Counter:
-    """The iterator: `at` is the number of the round that comes next."""
+    """The iterator: `at` is the number of the next iteration."""
 
     def __init__(self, of: Rounds, at: int = 0) -> None:
         self.of, self.at = of, at
@@ -385,12 +385,12 @@ def _unwrapped(tracer: Forking, number: Any) -> Any:
 
 
 def _are_equal(tracer: Forking, one: Any, other: Any) -> bool:
-    """Whether the facts say that two sizes are equal."""
+    """Whether two sizes are provably equal."""
     assert tracer.recorder.env is not None
     return _is_known(tracer, one == other)
 
 
 def _is_known(tracer: Forking, answer: Any) -> bool:
-    """Whether the facts say that a condition holds."""
+    """Whether a condition provably holds."""
     assert tracer.recorder.env is not None
     return answer if type(answer) is bool else tracer.recorder.env.decide_node(answer.node) is True

@@ -1,9 +1,9 @@
-"""How many rounds a `while` loop on data makes, where that is needed before it is run.
+"""The iteration count of a `while` loop on data, for loops that need it before they are run.
 
-Rounds that add to a list or make a tensor longer, and a loop that has a gradient: torch's while_loop carries tensors of
-one size, and its scan goes over so many rows. Where another test than that on data ends the loop in any case
-(`while ids.shape[1] < 50`), room for so many rounds will do. Else the loop is run once before, for their number alone.
-Both runs go round alike: a round that draws random numbers is refused, and what the first run changes are copies.
+These are loops that append to a list or make a tensor longer, and loops with a gradient: torch's while_loop carries
+tensors of fixed size, and its scan iterates over a fixed number of rows. If a test other than that on data ends the
+loop in any case (`while ids.shape[1] < 50`), room for that many iterations suffices. Otherwise the loop is run once
+before, only to count. An iteration that draws random numbers is rejected; the first run changes copies.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.relations import eq, not_
 
 Counted = Sequence[tuple[Pair, torch.Tensor]]
-"""What the run that counted rounds carried, and its results."""
+"""The carried values of the counting run, and its results."""
 
 
 class BoundedRounds(Rounds):
-    """The rounds of a loop of which only the greatest number is known."""
+    """The iterations of a loop of which only the greatest number is known."""
 
 
 def numbers(tracer: Forking, count: Any) -> Counter:
-    """What numbers the rounds of a loop that goes round `count` times."""
+    """Return the counter of a loop of `count` iterations."""
     tracer.recorder.guarded(torch._check, count >= 0)
     return Counter(Rounds(tracer, count))
 
 
 def check_repeatable(level: Level) -> None:
-    """A round does the same if it is run again. Raises CannotMerge."""
+    """Check that an iteration gives the same results if it is run again. Raises CannotMerge."""
     graphs = [level.graph]
     for module in level.modules.values():
         graphs += [part.graph for part in module.modules() if isinstance(part, fx.GraphModule)]
@@ -55,14 +55,14 @@ def check_repeatable(level: Level) -> None:
 
 
 def left_out(body: Level, results: list[Any], pairs: Sequence[Pair], counted: Counted) -> dict[int, torch.Tensor]:
-    """Take out of a round what only the test needs, which the run before has answered: torch's scan has no gradient for
-    numbers of the data. results: the nodes of what the round gives; the first are those of `pairs`.
+    """Remove from an iteration the operators that only the test needs, which the counting run has answered: torch's
+    scan has no gradient for numbers of the data. results: the nodes of the iteration's results, those of `pairs` first.
 
-    Returns, by the index of a pair, what is not carried any more, as the run before gave it.
+    Returns, by the index of a pair, the values that are not carried any more, as the counting run gave them.
     """
     times = Counts((id(pair.left), pair.place) for pair, _ in counted)
     known = {key: result for pair, result in counted if times[key := (id(pair.left), pair.place)] == 1}
-    times = Counts((id(pair.left), pair.place) for pair in pairs)  # two entries that begin with one number are not told
+    times = Counts((id(pair.left), pair.place) for pair in pairs)  # two entries with one initial value are ambiguous
     known = {key: result for key, result in known.items() if times[key] == 1}
     out = {index for index, pair in enumerate(pairs) if not _is_floating(pair) and (id(pair.left), pair.place) in known}
     while True:
@@ -86,7 +86,7 @@ def left_out(body: Level, results: list[Any], pairs: Sequence[Pair], counted: Co
 
 
 def _drop_unused_results(cond: fx.Node, sides: Sequence[fx.GraphModule]) -> None:
-    """Leave out of a torch.cond what it gives to the test: in a scan torch has no gradient for one that gives bools."""
+    """Remove results of a torch.cond that only the test uses: a scan has no gradient for one that returns bools."""
     used = sorted({user.args[1] for user in cond.users})  # type: ignore[type-var]
     ends = [side.graph.output_node() for side in sides]
     if not used or len(used) == len(ends[0].args[0]):  # type: ignore[arg-type]
@@ -127,9 +127,9 @@ def _with_inputs(nodes: Iterable[fx.Node]) -> set[fx.Node]:
 def note_bound(
     tracer: Forking, flow: FlowGraph, loop: OpenLoop, test: int, value: Any, starts: dict[bool, int]
 ) -> None:
-    """A round is at a jump on a number: what holds if it stays in the loop, where every round passes it.
+    """Record the facts at a jump on a number that hold if the loop continues, where every iteration passes the jump.
 
-    starts: truth → where the jump leads then.
+    starts: truth → the target of the jump.
     """
     env = tracer.recorder.env
     if env is None or type(value) is not torch.SymBool or loop.begin in loop.again or test in loop.again:
@@ -145,7 +145,7 @@ def note_bound(
 
 
 def steps_of(tracer: Forking, carried: Carried, found: Carried, going: Going) -> Iterator[Any]:
-    """What holds at the beginning of each round of the integers that a round changes by a constant: `i += 1`."""
+    """Yield the facts at the beginning of each iteration about integers that change by a constant: `i += 1`."""
     env = tracer.recorder.env
     assert env is not None
     at, *others = carried.stand_ins
@@ -158,10 +158,10 @@ def steps_of(tracer: Forking, carried: Carried, found: Carried, going: Going) ->
 
 
 def most_rounds(tracer: Forking, known: Iterable[Any], bounds: Mapping[int, Sequence[Any]], number: Any) -> int | None:
-    """How many rounds there are at most; None if that is not known.
+    """Return the greatest possible number of iterations; None if it is not known.
 
-    known: facts. bounds: what holds of the `number` of a round behind which there is another; of a test that both sides
-    of a branch run each relation holds on one side only.
+    known: facts. bounds: facts about the `number` of an iteration that is not the last; if both sides of a branch run a
+    test, each relation holds on one side only.
     """
     env, last = tracer.recorder.env, math.inf
     assert env is not None
@@ -172,7 +172,7 @@ def most_rounds(tracer: Forking, known: Iterable[Any], bounds: Mapping[int, Sequ
                 env.core.assume(fact, Origin("user line", note="a test of a loop"), "axiom")
             last = min(last, env.core.bounds(env.unwrap(number))[1])
         except ContradictoryFacts:
-            last = -1  # no round has another behind it
+            last = -1  # no iteration follows another
         finally:
             env.core.rollback(mark)
     return int(last) + 2 if last < math.inf else None

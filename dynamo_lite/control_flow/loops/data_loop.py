@@ -1,9 +1,9 @@
-"""A loop that goes round while data says so: torch's while_loop, of the bytecode of one round.
+"""A loop whose end depends on data, as torch's while_loop, captured from the bytecode of one iteration.
 
-A round begins behind the test and ends with the next test, whose value is carried as well: so cond_fn is "the predicate
-that was carried", and the test's own instructions are part of the body. What is carried is found by running a round:
-places that it leaves with another value (merge.py says how), and tensors that it changes in place (carried.py). Then it
-is run again on stand-ins for a later round, until nothing more is found.
+An iteration begins after the test and ends with the next test, whose value is carried as well: so cond_fn is "the
+predicate that was carried", and the test's own instructions are part of the body. The carried values are found by
+running an iteration: places whose value it changes (merge.py), and tensors that it changes in place (carried.py). Then
+it is run again on fake values for a later iteration, until no more are found.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 
 _ROUNDS = 16
-"""How often a round is run until what it carries has settled."""
+"""How often an iteration is run until the carried values have settled."""
 _OPERATOR = "a loop on data"
 
 
 @dataclass
 class DataLoop:
-    """A loop at its test: `predicate` says whether it goes round for the first time.
+    """A loop at its test: `predicate` is whether there is a first iteration.
 
-    counter: the iterator of a `for`. number: what numbers the rounds, if they are numbered: the iterator, or of a
-    `while` what loops/counting.py has made. may_end: whether it may come to an end if it is unrolled. is_counting:
-    whether it is run for the number of its rounds alone. loses: why it is captured without its gradient; else "".
+    counter: the iterator of a `for`. number: numbers the iterations, if they are numbered: the iterator, or for a
+    `while` the counter of loops/counting.py. may_end: whether it may terminate if it is unrolled. is_counting: whether
+    it is run only to count its iterations. loses: why it is captured without its gradient; else "".
     """
 
     tracer: Forking
@@ -81,12 +81,12 @@ class DataLoop:
         self.number = self.number or self.counter
         self.is_recorded, self.had_gradient = False, False
         self.made: list[Side] = []
-        self.wanted: list[Any] = []  # lists whose last item rounds use
-        self.counted: list[tuple[Pair, torch.Tensor]] = []  # what the run that counted rounds gave
-        self.lack: UnlikeItems | None = None  # whether items that a round adds to a list may lack
+        self.wanted: list[Any] = []  # lists whose last item iterations use
+        self.counted: list[tuple[Pair, torch.Tensor]] = []  # the results of the run that counted iterations
+        self.lack: UnlikeItems | None = None  # whether items that an iteration adds to a list may be absent
         self.ragged: Known = {}  # how long they are, if they differ
-        self.loose: list[str] = []  # places of tensors that grow otherwise than in the first round
-        self.is_left_by_data = False  # from some round on: it is no scan
+        self.loose: list[str] = []  # places of tensors that grow differently than in the first iteration
+        self.is_left_by_data = False  # from some iteration on: it cannot be a scan
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
         self.base = FrameState.of(self.frame)
@@ -103,8 +103,8 @@ class DataLoop:
             self.live |= self.flow.live(exit)
 
     def capture(self) -> Any:
-        """Run rounds until what is carried is known, record the loop, and go on behind it. Returns what the jump's
-        handler returns. Raises CannotMerge."""
+        """Run iterations until the carried values are known, record the loop, and continue after it. Returns the result
+        of the jump's handler. Raises CannotMerge."""
         try:
             return reported(self.tracer.recorder, lambda: lost_gradients.captured(self))
         finally:
@@ -113,13 +113,13 @@ class DataLoop:
             self.base.let_go()
 
     def as_operator(self) -> Any:
-        """The same in one way: with the gradient, or without."""
+        """Do the same with the gradient, or without."""
         tracer = self.tracer
         reads = FirstReads.of(tracer.reads)
         carried, found = self._settled()
-        after = FirstReads.of(tracer.reads)  # no round may be run at all: it reads, and writes nothing first
+        after = FirstReads.of(tracer.reads)  # there may be no iteration at all: it reads, and writes nothing first
         reads.joined(reads, after).put(tracer.reads)
-        keep_facts(tracer, found.side, *found.side.new_facts)  # not of the first round: it is run on other values
+        keep_facts(tracer, found.side, *found.side.new_facts)  # not of the first iteration: it runs on other values
         if carried.is_scan:
             results, added = emit_scan(self, carried, found)
         else:
@@ -132,8 +132,8 @@ class DataLoop:
         return left_from_within(tracer, self, [results[index] for index in carried.ways])
 
     def _counted(self, is_exact: bool) -> Counter:
-        """What numbers the rounds of a loop that data end. is_exact: it has to be known how many there are, not only
-        how many at most. Raises CannotMerge."""
+        """Return the counter of a loop that data end. is_exact: the exact count is needed, not only an upper bound.
+        Raises CannotMerge."""
         tracer, reads = self.tracer, FirstReads.of(self.tracer.reads)
         number = self.counter or Counter(UncountedRounds(tracer))
         made = DataLoop(tracer, self.frame, self.predicate, self.loop, self.counter, number, is_counting=True)
@@ -160,7 +160,7 @@ class DataLoop:
         return counting.numbers(tracer, decode(tracer, "int64", results[0]) - number.at)
 
     def _forget_filled(self) -> None:
-        """Variables that have no value behind the loop, where they are not used."""
+        """Unset the variables that have no value after the loop, where they are dead."""
         live = self.flow.live(self.loop.leave)
         for exit in self.open.exits:
             live |= self.flow.live(exit)
@@ -170,7 +170,7 @@ class DataLoop:
                 self.frame.unmerged = {**(self.frame.unmerged or {}), index: "it is not used behind the loop"}
 
     def _settled(self) -> tuple[Carried, Carried]:
-        """(what is carried, the same after a round on stand-ins)."""
+        """Return (the carried values, the same after an iteration on fake values)."""
         carried: Carried | None = None
         settled = False
         for _ in range(_ROUNDS):
@@ -218,7 +218,7 @@ class DataLoop:
         self.tracer.refuse("branch-unsupported", why="what the loop carries from round to round does not settle")
 
     def _found(self, side: Side, carried: Carried | None) -> Carried | None:
-        """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
+        """Return the carried values after an iteration; None if the loop cannot be a scan, and is tried again."""
         tracer = self.tracer
         assert side.state is not None
         if self._has_none() and any(type(snapshot.owner) in (list, GrownList) for snapshot, _ in side.heap.values()):
@@ -237,7 +237,7 @@ class DataLoop:
                            self.loose)  # fmt: skip
 
         made = found()
-        if carried is None and made.gives_gradients():  # of a later round a question would have another answer
+        if carried is None and made.gives_gradients():  # in a later iteration the answer would differ
             tracer.own(UnlikeSides).differ = True
         if carried is None and self._may_run_first_round():
             self._check_first_round(made)
@@ -263,14 +263,14 @@ class DataLoop:
         return made
 
     def _check_first_round(self, made: Carried) -> None:
-        """Raises FirstRoundDiffers where the first round leaves a variable of another kind or shape than the next."""
+        """Raises FirstRoundDiffers if the first iteration leaves a variable of another kind or shape than the next."""
         names = [repr(self.frame.info.names[index]) for index in made.unmergeable]
         names += [pair.place for pair in made.merge.pairs if _has_other_shape(pair)]
         if names:
             raise FirstRoundDiffers("branch-differs", what=f"{names[0]} different", why="the first round changes it")
 
     def _check_uncounted(self, side: Side, made: Carried, adds: bool) -> None:
-        """Raises ToBeCounted where the number of rounds has to be known first. adds: rounds add to a list."""
+        """Raises ToBeCounted if the iteration count has to be known first. adds: iterations add to a list."""
         if self.has_gradient(made):
             raise ToBeCounted("it has a gradient", True)
         number = Counter(UncountedRounds(self.tracer))
@@ -285,19 +285,18 @@ class DataLoop:
             raise ToBeCounted("it has a gradient", True)
 
     def _may_scan(self, made: Carried) -> bool:
-        """Whether a scan can be in the place of the while_loop: it is known how many rounds there are."""
+        """Whether a scan can replace the while_loop: the iteration count is known."""
         assert self.number is not None
         if self.counter is None or self.counted:
             is_counted = not isinstance(self.number.of, counting.BoundedRounds)
             return is_counted and self.has_gradient(made) and not self.open.exits
         if made.test is not self.next_test or self.is_left_by_data:
             return False
-        # A scan needs a first round: with a count that only run time knows the program would have to assert it.
+        # A scan needs a first iteration: with a count known at run time only the program would have to assert it.
         return not is_unknown(self.number.of.count) or self.has_gradient(made)
 
     def _check_bounded(self, found: Carried, counter: Bounded) -> None:
-        """A loop over what the program knows is unrolled, if data do not end it in this round, or where it would have
-        no gradient."""
+        """Unroll a loop of known length, if data do not end it in this iteration, or if it would have no gradient."""
         if found.before is None and (type(found.test) is bool or found.test is self.next_test):
             raise NotByData("branch-unsupported", why="its first round is not left by data")
         if any(snapshot.owner is counter.rest.items for snapshot, _ in found.side.heap.values()):
@@ -307,7 +306,7 @@ class DataLoop:
             raise CannotMerge("loop-gradient", why="torch 2.13 computes the gradient of its while_loop wrongly")
 
     def _may_run_first_round(self) -> bool:
-        """Whether the first round can be taken out of the loop: it is known, or in the example, that there is one."""
+        """Whether the first iteration can be taken out of the loop: it exists for certain, or in the example."""
         env = self.tracer.recorder.env
         if self.counter is None or env is None or isinstance(self.counter.of, LaterRounds):
             return False
@@ -318,13 +317,13 @@ class DataLoop:
         return decided if decided is not None else bool(answer.node.has_hint() and answer.node.hint)
 
     def _has_none(self) -> bool:
-        """Whether the loop has no round in the example."""
+        """Whether the loop has no iteration in the example."""
         count = self.counter.of.count if self.counter is not None else None
         answer = count < 1 if count is not None else False
         return answer if type(answer) is bool else bool(answer.node.has_hint() and answer.node.hint)
 
     def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
-        """Whether the gradient of the loop may be asked for."""
+        """Whether the gradient of the loop may be requested."""
         if self.is_counting or self.loses or not torch.is_grad_enabled():
             return False
         found = found or carried
@@ -346,12 +345,12 @@ class DataLoop:
                 at = carried.enter(level)
             if counter is not None:
                 if carried is not None and self.number is not counter:
-                    at = at + counter.at  # the first of the rounds that were counted
-                self.next_test = bool(self.counted) or at + 1 < counter.of.count  # counted rounds need no test
+                    at = at + counter.at  # the first of the counted iterations
+                self.next_test = bool(self.counted) or at + 1 < counter.of.count  # counted ones need no test
                 self.open.next_test = lambda: self.next_test
                 frame.stack.append(counter.of.item(at))
 
-        around = tracer.loop_of(frame)  # where the loop around is tested or left, a round of this one stops too
+        around = tracer.loop_of(frame)  # where the outer loop is tested or left, an iteration of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())
         side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
         self.made.append(side)
@@ -370,7 +369,7 @@ class DataLoop:
         return side
 
     def _assumed(self) -> Any:
-        """A round is run: the loop does not go over nothing."""
+        """Return the assumption of an iteration: the loop is not empty."""
         env = self.tracer.recorder.env
         if self.number is None or env is None:
             return None
@@ -380,13 +379,13 @@ class DataLoop:
     # -- the operator
 
     def first_test(self) -> Any:
-        """Whether there is a first round."""
+        """Return whether there is a first iteration."""
         turns = self.counter is None and not self.loop.goes_if(self.flow, self.at)
         return self.tracer.predicates.negated(self.predicate) if turns else self.predicate
 
 
 def _has_other_shape(pair: Pair) -> bool:
-    """Whether the first round gives a tensor another shape, otherwise than by making it longer."""
+    """Whether the first iteration gives a tensor another shape, other than by making it longer."""
     if pair.kind != "tensor" or pair.grows is not None:
         return False
     known = [sizes for sizes in zip(pair.left.shape, pair.right.shape) if set(map(type, sizes)) == {int}]

@@ -1,7 +1,7 @@
-"""Behind a loop that rounds leave by `return`, or past its `else`: the program goes on where the last round left it.
+"""Loops that iterations leave by `return`, or past the `else`: the program continues where the last iteration left it.
 
-Each exit is an instruction (interpreter/flow/loops.py) at which a round stops, and a bool that the loop carries. Behind
-the loop these are branches: on the side of an exit the frame stands there, as the last round left it.
+Each exit is an instruction (interpreter/flow/loops.py) at which an iteration stops, and a bool that the loop carries.
+After the loop these are branches: on the side of an exit the frame is at it, as the last iteration left it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class _Exit(Branch):
 
 
 def left_from_within(tracer: Forking, loop: Any, ways: Sequence[Any]) -> Any:
-    """The frame stands behind a DataLoop: go on by which exit it was left. ways: a bool tensor for each exit. Returns
-    what the handler of a jump returns."""
+    """Continue after a DataLoop by the exit through which it was left. ways: a bool tensor for each exit. Returns the
+    result of the handler of a jump."""
     exits = [(exit, way) for exit, way in zip(loop.open.exits, ways) if exit in loop.open.iterators]
     return _go_on(tracer, loop.frame, loop.open, loop.at, exits) if exits else None
 

@@ -1,7 +1,7 @@
-"""Tensors that each round of a loop makes longer by the same, `ids = torch.cat([ids, new], 1)`, or shorter.
+"""Tensors that each iteration makes longer by a constant, `ids = torch.cat([ids, new], 1)`, or shorter.
 
-The operator carries a tensor with room for all rounds. A round sees as much of it as there is by then, and so does the
-program behind the loop.
+The operator carries a tensor with room for all iterations. An iteration sees the part that exists by then, and so does
+the program after the loop.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Going = Mapping[Any, Any]
-"""Numbers that depend on whether a loop is left → what they are if it is not."""
+"""Numbers that depend on whether a loop is left → their values if it is not."""
 
 
 class Growing(NamedTuple):
     """How one tensor grows, or gets shorter.
 
-    before: the tensor before the loop; step: by how much it is longer, along `dim`, after each round, or by how much it
-    may be (is_exact False: a side that leaves the loop has not made it longer); goes_exact: whether that is so only
-    where the loop is left; start: the number of the first round; room: how many rounds there may be, None while that is
-    not known. A tensor that gets shorter (`order = order[far]`) has step 0.
+    before: the tensor before the loop; step: by how much it is longer, along `dim`, after each iteration, or by how
+    much it may be (is_exact False: a side that leaves the loop has not made it longer); goes_exact: whether the latter
+    is so only if the loop is left; start: the number of the first iteration; room: how many iterations there may be,
+    None if that is not known yet. A tensor that gets shorter (`order = order[far]`) has step 0.
     """
 
     before: torch.Tensor
@@ -45,13 +45,13 @@ class Growing(NamedTuple):
     room: Any
 
     def most(self, at: Any) -> Any:
-        """How long it is, or may be, before round number `at`."""
+        """Return the length, or the greatest length, before iteration number `at`."""
         if not self.step:
             return self.before.shape[self.dim]
         return self.before.shape[self.dim] + self.step * (at - self.start)
 
     def after(self, at: Any) -> Any:
-        """The same behind round number `at`."""
+        """Return the same after iteration number `at`."""
         return self.most(at + 1) if self.step else self.before.shape[self.dim]
 
     def _whole(self) -> list[Any]:
@@ -61,14 +61,14 @@ class Growing(NamedTuple):
         return shape
 
     def example(self, tracer: Forking) -> torch.Tensor:
-        """A stand-in for what the operator carries."""
+        """Return a fake tensor for the carried one."""
         if self.step and self.room is None:
             return torch.empty_like(self.before)
         with unrecorded(), tracer.recorder.fake_mode:
             return torch.empty(self._whole(), dtype=self.before.dtype, device=self.before.device)
 
     def assume(self, tracer: Forking, length: Any, at: Any) -> None:
-        """What holds of the length in a round. (It is asserted too: the operator runs the round once more.)"""
+        """Assume the facts about the length in an iteration, and assert them: the operator runs the iteration again."""
         recorder = tracer.recorder
         least = self.before.shape[self.dim] if self.step else 0
         relations = [length >= least, length <= self.most(at)]
@@ -78,7 +78,7 @@ class Growing(NamedTuple):
             recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
 
     def seen(self, whole: torch.Tensor, length: Any) -> torch.Tensor:
-        """What the program has of what is carried."""
+        """Return the part of the carried tensor that the program sees."""
         if self.step and self.room is None:
             shape = [*self.before.shape]
             shape[self.dim] = length
@@ -86,13 +86,13 @@ class Growing(NamedTuple):
         return whole.narrow(self.dim, 0, length).clone(memory_format=torch.contiguous_format)
 
     def carried(self, value: torch.Tensor) -> torch.Tensor:
-        """What is carried of the program's tensor."""
+        """Return the carried form of the program's tensor."""
         shape = self._whole()
         shape[self.dim] = shape[self.dim] - value.shape[self.dim]
         return torch.cat([value, torch.zeros(shape, dtype=value.dtype, device=value.device)], self.dim)
 
     def check(self, tracer: Forking, value: torch.Tensor, at: Any) -> None:
-        """The tensor after round number `at` is as long as it has to be, and laid out like its stand-in. Raises
+        """Check that the tensor after iteration `at` has the required length, and the layout of its fake tensor. Raises
         CannotMerge."""
         due, dim = list(self.before.shape), self.dim
         due[dim] = self.after(at) if self.is_exact else value.shape[dim]
@@ -108,18 +108,18 @@ class Growing(NamedTuple):
             cannot_merge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)
 
     def is_kept(self, tracer: Forking, going: Going, value: torch.Tensor, at: Any) -> bool:
-        """Whether the tensor after round number `at` is as long as is said of all rounds."""
+        """Whether the tensor after iteration `at` has the length that is assumed for all iterations."""
         size, due = value.shape[self.dim], self.after(at)
         if self.is_exact:
             return _holds(tracer, size == due)
         return not self.goes_exact or _holds(tracer, if_it_goes(tracer, going, size) == due)
 
     def looser(self) -> Growing:
-        """The same, with less said of the length."""
+        """Return the same with a weaker assumption about the length."""
         return self._replace(is_exact=False, goes_exact=self.is_exact)
 
     def at_end(self, tracer: Forking, result: torch.Tensor, length: Any) -> torch.Tensor:
-        """What the program has behind the loop."""
+        """Return the tensor that the program has after the loop."""
         check = tracer.recorder.guarded
         check(torch._check, length >= (self.before.shape[self.dim] if self.step else 0))
         check(torch._check, length <= result.shape[self.dim])
@@ -127,7 +127,7 @@ class Growing(NamedTuple):
 
 
 def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Going) -> Growing | None:
-    """How a tensor grows in the first round, which is run on the program's own values; None if it does not."""
+    """Return how a tensor grows in the first iteration, which runs on the program's own values; None if it does not."""
     before, after, env = pair.left, pair.right, tracer.recorder.env
     if env is None or pair.kind != "tensor" or not is_tensor(before):
         return None
@@ -153,7 +153,7 @@ def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Goin
 
 
 def if_it_goes(tracer: Forking, going: Going, size: Any) -> Any:
-    """A number behind a round, if the loop is not left."""
+    """Return the value of a number after an iteration, if the loop continues."""
     env = tracer.recorder.env
     while type(size) is torch.SymInt and env is not None and env.unwrap(size) in going:
         size = going[env.unwrap(size)]

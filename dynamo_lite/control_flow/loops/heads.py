@@ -1,7 +1,7 @@
 """Calls and tensors at the head of a `for` statement: `range(n)`, `enumerate(x)`, `zip(x, y)`, `x.unbind(0)`.
 
-Where their length is a symbolic size they become Rounds (counted.py), which nothing but the loop can use. So it is
-looked ahead first: the value of the call has to go straight into a GET_ITER, through nothing but such calls.
+If their length is a symbolic size they become Rounds (counted.py), which only the loop can use. The result of the call
+must therefore go straight into a GET_ITER, through nothing but such calls; this is checked ahead.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _THROUGH = (enumerate, zip, reversed, map, filter)
 _INTO = (torch.tensor, torch.as_tensor, torch.cat, torch.concat, torch.concatenate, torch.stack, len)
-"""What reads the items of its argument (lists/made.py), beside CONSUMERS."""
+"""Functions that read the items of their argument (lists/made.py), in addition to CONSUMERS."""
 _STORES = ("STORE_FAST", "STORE_DEREF")
 _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
 def goes_into_for(frame: Any, or_list: bool) -> bool:
-    """Whether what the current call returns goes into a `for`: at once, or as an argument of enumerate, zip, map.
+    """Whether the result of the current call goes into a `for`: at once, or as an argument of enumerate, zip, map.
     or_list: or into `list()`, torch.tensor(), or a variable.
 
-    What stands above it on the stack is counted; `below` is how much of the stack from before is still there.
+    `above` counts the values above it on the stack; `below` is how much of the stack from before is still there.
     """
     above, below = 0, len(frame.stack)
     for handler, arg in frame.info.ops[frame.pc :]:
@@ -83,7 +83,7 @@ def _consumes(callee: Any) -> bool:
 
 
 def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Rounds | None:
-    """What a loop over `value` goes over if its length is symbolic."""
+    """Return the iterations of a loop over `value` if its length is symbolic."""
     if isinstance(value, Rounds):
         return value
     if isinstance(value, GrownList):
@@ -106,7 +106,7 @@ def _all_rounds(tracer: Forking, values: Sequence[Any]) -> list[Rounds] | None:
     return found
 
 
-# -- rules: (tracer, fn, args, kwargs) → Rounds, or what `otherwise` says ----------------------------------------------
+# -- rules: (tracer, fn, args, kwargs) → Rounds, or the result of `otherwise` ----------------------------------------
 
 
 def _number(tracer: Forking, value: Any) -> Any:
@@ -227,12 +227,12 @@ def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool
 
 
 def kept(tracer: Forking, fn: Any, rounds: Rounds) -> Any:
-    """What the program may keep in a variable: a tuple of tensors, or an iterator."""
+    """Return the value that the program may keep in a variable: a tuple of tensors, or an iterator."""
     return as_generator(tracer, rounds) if fn in _THROUGH else made_list(GrownTuple, tracer, rounds)
 
 
 def unrolled(tracer: Forking, value: Any) -> Any:
-    """The items of rounds in terms of the example's length, which is fixed by that."""
+    """Return the items in terms of the example's length, which becomes fixed."""
     if not isinstance(value, Rounds):
         return value
     with builtin_calls.needs_number(tracer, "range"):

@@ -1,11 +1,11 @@
-"""What a side that leaves a loop gives for what is not used behind it: zeros, or what the side gives that goes round.
+"""Values of a side that leaves a loop for variables that are dead after it: zeros, or those of the continuing side.
 
     for _ in range(20):
         ...
-        if done.all(): break        # this side's logits and cache are not used any more
+        if done.all(): break        # this side's logits and cache are dead
         logits, cache = step(new, cache)
 
-Without that both sides would have to agree on the shape of `logits`.
+Without this, both sides would have to agree on the shape of `logits`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dynamo_lite.value_types import CONSTANTS
 
 
 class _NoValue(Exception):
-    """There is nothing that can stand for a value on the other side."""
+    """There is no substitute for a value on the other side."""
 
 
 def fill(tracer: Forking, loop: OpenLoop, goes: Side, leaves: Side) -> None:
@@ -57,7 +57,7 @@ class _Filling:
         self.made: dict[int, Any] = {}
 
     def of(self, value: Any, own: Any) -> Any:
-        """What stands for `value`, of the side that goes on; `own` if that will do, or if there is nothing."""
+        """Return a substitute for `value`, of the continuing side; `own` if that is suitable, or if there is none."""
         if is_tensor(value) and is_tensor(own) and value.dtype == own.dtype and [*value.shape] == [*own.shape]:
             return own
         if type(value) in SYMBOLIC and type(own) is type(value):
@@ -68,7 +68,7 @@ class _Filling:
             return own
 
     def contents(self, contents: Any, own: Any) -> Any:
-        """The same for what a dict or a list holds."""
+        """Return the same for the contents of a dict or a list."""
         if type(contents) is dict:
             entries = own if type(own) is dict else {}
             return {key: self.of(value, entries.get(key, MISSING)) for key, value in contents.items()}

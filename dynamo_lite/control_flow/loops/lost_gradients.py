@@ -1,9 +1,9 @@
-"""A loop whose gradient is in the way of its operator: torch's while_loop has a wrong one, scan none of many rounds.
+"""Loops whose gradient prevents their capture as operators: that of while_loop is wrong, many scans have none.
 
-Greedy decoding is such a loop, and what it gives are integers: it needs no gradient. So the loop is captured on
-detached tensors, and the end of the run tells whether eager's gradient goes anywhere
-(tracing/effects/requires_grad.py). If it does, the program is made again with loops unrolled where they come to an end
-(attempts.py), or is called without gradients only.
+Greedy decoding is such a loop; its results are integers, so it needs no gradient. The loop is therefore captured on
+detached tensors, and the end of the run determines whether eager's gradient would reach anything
+(tracing/effects/requires_grad.py). If so, the program is traced again with loops unrolled where they terminate
+(attempts.py), or can only be called without gradients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dynamo_lite.tracing.diagnostics import Abort
 
 
 def captured(loop: Any) -> Any:
-    """A DataLoop as an operator: with its gradient, or without if that is in the way, unless it is to be unrolled then.
+    """Capture a DataLoop as an operator: with its gradient, or without if that fails, unless it is to be unrolled then.
     Raises CannotMerge."""
     tracer = loop.tracer
     before, may_unroll = Before(tracer, loop.frame), _may_unroll(loop)
@@ -43,7 +43,7 @@ def captured(loop: Any) -> Any:
 
 
 def _may_unroll(loop: Any) -> bool:
-    """Whether it may come to an end, if it is unrolled: each round of what data may end lies in the one before."""
+    """Whether it may terminate if it is unrolled: an iteration that data may end is nested in the one before."""
     if type(loop.counter) is Bounded:
         return bool(loop.counter.rest.length() - loop.counter.at <= DEPTH)
     return loop.counter is not None or loop.may_end

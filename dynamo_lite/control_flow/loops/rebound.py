@@ -1,8 +1,8 @@
-"""Lists and dicts that each round makes anew: `c = [c[0] * 0.5, c[0]]`.
+"""Lists and dicts that each iteration creates anew: `c = [c[0] * 0.5, c[0]]`.
 
-The loop carries their items, as those of a tuple, and each round begins with a container of its own. Nothing can tell
-it from the one that the round before has made, if one variable or one other container alone holds that; and from the
-one before the loop, if the program has made it and nothing else holds it.
+The loop carries their items, like those of a tuple, and each iteration begins with a new container. It is
+indistinguishable from the one that the iteration before created if only one variable or one other container holds that;
+and from the one before the loop, if the program created it and nothing else holds it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dynamo_lite.control_flow.states import FrameState, Side, cannot_merge
 
 
 class Rebound:
-    """Which containers of one round are such. made: those that the round began with, and copies of them from then.
-    live: the variables in use in rounds and behind the loop."""
+    """Finds such containers of one iteration. made: those that it began with, and copies of them from then. live: the
+    variables in use in iterations and after the loop."""
 
     def __init__(
         self, tracer: Forking, frame: Any, base: FrameState, side: Side, live: int, made: Sequence[tuple[Any, Any]]
@@ -28,7 +28,7 @@ class Rebound:
             cannot_merge("branch-unsupported", why="a round changes a list or dict that the round before has made")
 
     def holds(self, left: Any, right: Any) -> bool:
-        """Whether `right`, which is there behind the round, can be in the place of `left` in the next."""
+        """Whether `right`, which exists after the iteration, can take the place of `left` in the next."""
         side, tracer = self._side, self._tracer
         if id(right) not in side.young or self._behind(right) != 1:
             return False
@@ -40,8 +40,8 @@ class Rebound:
         return references_before(tracer, left, self._frame, roots) == 1
 
     def _behind(self, container: Any) -> int:
-        """How often a container that the round has made is held behind it: older objects hold it where the round has
-        written it."""
+        """Return how many references there are to a new container after the iteration; older objects hold it if the
+        iteration wrote to them."""
         assert self._side.state is not None
         young, state = self._side.young, self._side.state
         roots = [*self._in_use(state.locals), *state.stack]

@@ -1,4 +1,4 @@
-"""What a round of a loop gives, in the sub-graph of the operator."""
+"""The results of a loop iteration, in the sub-graph of the operator."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _OPERATOR = "a loop on data"
 
 
 def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any]:
-    """The nodes of what a round gives, in its sub-graph: for a while_loop the test, what is carried, what it changes in
-    place, and what it adds to lists."""
+    """Return the nodes of an iteration's results, in its sub-graph: for a while_loop the test, the carried values, the
+    tensors changed in place, and the items added to lists."""
     body = found.side.level
     with tracer.recorder.levels.resumed(body):
         functionalise(tracer, body, carried.arguments)
@@ -67,7 +67,7 @@ def _required(tracer: Forking, carried: Carried, body: Level, nodes: list[Any]) 
 
 
 def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
-    """What a round adds is a copy: no later round may change the tensor itself."""
+    """Check that an item can be added as a copy: no later iteration may change the tensor itself."""
     if not found.items:
         return
     note_groups(tracer, carried.rows_of(found))
@@ -81,7 +81,7 @@ def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
 
 
 def _check_sizes(tracer: Forking, before: Any, after: Any) -> None:
-    """Raises Differs for a tensor whose sizes, which vary, are surely others after a round."""
+    """Raises Differs for a tensor whose sizes, which vary, provably change in an iteration."""
     env = tracer.recorder.env
     if env is None or not (is_tensor(before) and is_tensor(after)) or before.dim() != after.dim():
         return

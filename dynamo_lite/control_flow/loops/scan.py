@@ -1,9 +1,9 @@
-"""A loop whose rounds are counted, as torch's scan: it has a gradient, and stacks what each round adds to lists.
+"""A loop whose iterations are counted, as torch's scan: it has a gradient, and stacks the items added to lists.
 
     combine(*carried, *slices, *operands) -> (*carried, *added)
 
-The slices are the number of the round, and rows: where a round takes `x.select(dim, number)` of a tensor from around,
-it gets that row of `x` from the operator itself, so that the gradient of x is made row by row.
+The slices are the iteration number, and rows: if an iteration takes `x.select(dim, number)` of an outer tensor, it gets
+that row of `x` from the operator itself, so that the gradient of x is computed row by row.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
-    """Record the scan of a DataLoop. Returns what the carried values are behind it, and what rounds added."""
+    """Record the scan of a DataLoop. Returns the carried values after it, and the items that iterations added."""
     tracer, recorder, body, pairs = loop.tracer, loop.tracer.recorder, found.side.level, carried.merge.pairs
     count = carried.number.of.count  # type: ignore[union-attr]
     is_counted = bool(loop.counted)
     may_be_none = is_counted and not isinstance(loop.counter, Bounded)
     if not may_be_none:
-        recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first round
+        recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first iteration
     nodes = round_results(tracer, carried, found)
     check_added(tracer, carried, found)
     known = counting.left_out(body, nodes, pairs, loop.counted) if is_counted else {}
@@ -67,7 +67,7 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
 
 
 class _Parts:
-    """What a scan is given. at: the pairs that it carries, beside what it changes in place; rounds: how many."""
+    """The arguments of a scan. at: the pairs that it carries, beside tensors changed in place; rounds: the count."""
 
     def __init__(
         self, loop: Any, carried: Carried, found: Carried, nodes: list[Any], at: list[int], rounds: Any
@@ -117,8 +117,8 @@ class _Parts:
         return record_loop(tracer, self.body, torch.ops.higher_order.scan, args, examples, self._known())
 
     def _known(self) -> tuple[torch.Tensor, ...] | None:
-        """Stand-ins for the results: torch runs the round again, and has no expressions for the sizes in it (of slices
-        by its number). None where they are left to torch: a tensor that is carried is laid out otherwise."""
+        """Return fake tensors for the results: torch runs the iteration again, and has no expressions for its sizes
+        (slices by its number). None if they are left to torch: a carried tensor has a different layout."""
         recorder = self.tracer.recorder
         with unrecorded(), recorder.fake_mode:
             given = [*self.examples]
@@ -131,7 +131,7 @@ class _Parts:
 
 
 def _if_any(parts: _Parts, predicate: Any) -> list[Any]:
-    """Record the scan of a loop that may have no round, behind torch.cond: torch's scan needs a first round."""
+    """Record the scan of a loop that may have no iteration, within torch.cond: torch's scan needs a first one."""
     tracer, levels = parts.tracer, parts.tracer.recorder.levels
     none = [torch.zeros((parts.rounds, *t.shape), dtype=t.dtype, device=t.device) for t in parts.items]
     sides, outputs = [], []
@@ -146,7 +146,7 @@ def _if_any(parts: _Parts, predicate: Any) -> list[Any]:
 
 
 def _numbers(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> torch.Tensor:
-    """What a round gets for its number. Where it does not use it, that is a float: scan has a gradient then."""
+    """Return the iteration numbers. If they are not used, they are floats: scan has a gradient then."""
     if numbered.users:
         return torch.arange(count)
     recorder, made = tracer.recorder, torch.zeros((count,))
@@ -162,7 +162,7 @@ def _numbers(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> tor
 
 
 def _why_no_gradient(values: list[Any], is_numbered: bool) -> str:
-    """What torch 2.13 raises an error for when the gradient of its scan is asked for; "" if nothing."""
+    """Return why torch 2.13 cannot compute the gradient of its scan; "" if it can."""
     why = "it would become torch's scan, which has no gradient where "
     if is_numbered:
         return why + "a round computes with its number otherwise than x[number]"
@@ -209,7 +209,7 @@ def _rows(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> list[t
 
 
 def separate(tracer: Forking, initial: list[Any], operands: Sequence[Any]) -> None:
-    """What the loop begins with has memory of its own, apart from what it reads."""
+    """Give the initial values memory of their own, apart from the operands that the loop reads."""
     recorder = tracer.recorder
     taken = {storage_key(recorder.lift(operand)) for operand in operands if is_tensor(operand)}
     for index, value in enumerate(initial):

@@ -1,9 +1,9 @@
 """Whether torch can make the gradient of a scan.
 
-torch makes it when the program is called: it traces the round and its gradient together, and raises an error for much
-of what the round itself may do (torch 2.13: numbers of the data, sizes that only run time knows, branches whose
-gradients lie differently, an LSTM). So it is asked while the program is made, on tensors without data of the example's
-sizes.
+torch makes it when the program is called: it traces the iteration and its gradient together, and raises an error for
+many constructs that the iteration itself may contain (torch 2.13: numbers of the data, sizes known at run time only,
+branches whose gradients have different layouts, an LSTM). It is therefore tried while the program is made, on tensors
+without data of the example's sizes.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.undoing import attributes, changed
 
 _UNKNOWN = 3
-"""The number that stands for one that only run time knows."""
+"""The number that represents one known at run time only."""
 
 _SAVE_NOTHING = frozenset({torch.ops.aten.lstm.input, torch.ops.aten.lstm.data})
-"""Operators whose kernel gives autograd an undefined tensor to keep (oneDNN's workspace), which no stand-in shows."""
+"""Operators whose kernel has autograd save an undefined tensor (oneDNN's workspace), which fake tensors hide."""
 
 
 def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Sequence[Any], operands: Any) -> str | None:
-    """What torch says of the gradient of `scan(combine, initial, slices, operands)`; None if it can make it."""
+    """Return torch's error for the gradient of `scan(combine, initial, slices, operands)`; None if there is none."""
     used = [node.target for node in combine.graph.nodes if node.target in _SAVE_NOTHING]
     if used:
         return f"{used[0]} saves an undefined tensor"
@@ -54,12 +54,12 @@ def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Seque
 
 
 _known: dict[Any, str | None] = {}
-"""What torch said of rounds with this code and such operands: the layers of a model have the same loop."""
+"""torch's errors for iterations with this code and such operands: the layers of a model have the same loop."""
 _LIMIT = 1000
 
 
 def _key(combine: Any, parts: list[list[Any]]) -> Any:
-    """All that the gradient of a round depends on; None where it holds more than operators and sub-graphs of them."""
+    """Return all that an iteration's gradient depends on; None if it has more than operators and sub-graphs of them."""
     rows = _rows(combine)
     return None if rows is None else (rows, tuple([tuple(map(_seen, part)) for part in parts]), _switches())
 
@@ -99,9 +99,9 @@ def _switches() -> Any:
 
 
 def _raised(tracer: Forking, combine: Any, parts: list[list[Any]]) -> str | None:
-    """What torch raises; None if it makes the gradient."""
+    """Return the error that torch raises; None if it computes the gradient."""
     with _silent(), without_common_subexpressions():
-        was, tracer.recorder.running = tracer.recorder.running, True  # texts that torch makes are none of the program's
+        was, tracer.recorder.running = tracer.recorder.running, True  # texts that torch makes are not the program's
         try:
             results = torch.ops.higher_order.scan(combine, parts[0], parts[1], tuple(parts[2]))
             wanted = [t for part in parts for t in part if is_tensor(t) and t.requires_grad]
@@ -141,7 +141,7 @@ def _likely(symbol: Symbol) -> int:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """torch logs what it raises, and warns."""
+    """Suppress logs and warnings of torch about errors that it raises."""
     with changed(partial(logging.disable, logging.root.manager.disable)), changed(attributes(warnings, "filters")):
         logging.disable(logging.CRITICAL)
         with warnings.catch_warnings():

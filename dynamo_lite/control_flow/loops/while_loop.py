@@ -1,10 +1,10 @@
-"""A loop whose end data tell, as torch's while_loop.
+"""A loop whose end depends on data, as torch's while_loop.
 
     cond_fn(predicate, *carried, *buffers) -> predicate
     body_fn(predicate, *carried, *buffers, *operands) -> (predicate, *carried, *buffers)
 
-The carried values are those of the variables, and the tensors that a round changes in place; the buffers have room for
-what rounds add to lists (lists/buffers.py).
+The carried values are those of the variables, and the tensors that an iteration changes in place; the buffers have room
+for the items added to lists (lists/buffers.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from dynamo_lite.control_flow.states import cannot_merge
 
 
 def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
-    """Record the while_loop of a DataLoop. Returns what the carried values are behind it, and what rounds added to
-    lists; of a loop that counts its rounds, the results of the operator, of which the first is their number."""
+    """Record the while_loop of a DataLoop. Returns the carried values after it, and the items that iterations added to
+    lists; for a loop that is run to count, the results of the operator, the first of which is the count."""
     tracer, recorder = loop.tracer, loop.tracer.recorder
     body, pairs, buffers = found.side.level, carried.merge.pairs, carried.buffers
     predicate = loop.first_test()
@@ -77,7 +77,7 @@ def _is_cut_off(carried: Carried) -> bool:
 
 
 def _initial(tracer: Forking, predicate: Any, carried: Carried) -> list[Any]:
-    """What the loop begins with."""
+    """Return the initial values of the loop."""
     initial: list[Any] = [tracer.predicates.tensor(predicate)]
     for pair in carried.merge.pairs:
         is_long = pair.grows is not None
@@ -87,7 +87,7 @@ def _initial(tracer: Forking, predicate: Any, carried: Carried) -> list[Any]:
 
 
 def _check_gradient(loop: Any, carried: Carried, found: Carried) -> None:
-    """torch 2.13's gradient of while_loop is wrong: a program that would have one is none."""
+    """Reject a loop that needs a gradient: torch 2.13's gradient of while_loop is wrong."""
     if loop.is_counting:
         return
     if loop.has_gradient(carried, found):

@@ -1,5 +1,5 @@
-"""What no journal shows of a side: where iterators stand, what was read first, and which objects are its own.
+"""State of a side that is in no journal: positions of iterators, first reads, and which objects are its own.
 
-Each file keeps one kind of such state when a side begins and puts it back when it ends.
-Called by `control_flow/sides.py` and by loops. Imports `interpreter/frames` and `tracing/heap`.
+Each file saves one kind of such state when a side begins and restores it when it ends. Called by
+`control_flow/sides.py` and by loops. Imports `interpreter/frames` and `tracing/heap`.
 """

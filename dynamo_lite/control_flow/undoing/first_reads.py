@@ -1,6 +1,6 @@
-"""What the program read before it wrote it, where two sides run one after the other.
+"""The values that the program read before it wrote them, when two sides run one after the other.
 
-A write on one side says nothing of a read on the other: each side starts with what was known at the fork. Behind the
+A write on one side does not affect a read on the other: each side starts with the accesses known at the fork. After the
 join a place counts as written first if both sides wrote it first, and as read if one of them read it; a container as
 emptied if both emptied it.
 """
@@ -34,7 +34,7 @@ class FirstReads(NamedTuple):
         reads.seen_names.clear()
 
     def joined(self, left: FirstReads, right: FirstReads) -> FirstReads:
-        """The state behind the join; this is that of the fork."""
+        """Return the state after the join; this is that of the fork."""
         read_first, written = dict(self.read_first), dict(self.written)
         for place in dict.fromkeys([*left.read_first, *right.read_first]):
             answers = left.read_first.get(place), right.read_first.get(place)

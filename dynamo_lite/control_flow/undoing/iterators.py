@@ -42,7 +42,7 @@ def is_copied(value: Any) -> bool:
 
 
 def _parts(value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """What makes an iterator like this of other iterators (and where to begin), and these."""
+    """Return a constructor of such an iterator from other iterators (and the start), and these."""
     make, parts = value.__reduce__()[:2]
     return (partial(make, parts[0]), parts[1:]) if make in (map, filter) else (make, parts)
 
@@ -53,7 +53,7 @@ def is_iterator(value: Any) -> bool:
 
 
 def copied(value: Any, memo: dict[int, Any]) -> Any:
-    """A copy that moves on by itself. memo: id → copy, so that what is shared stays shared."""
+    """Return a copy that advances independently. memo: id → copy, so that shared objects stay shared."""
     made = memo.get(id(value))
     if made is None:
         made = memo[id(value)] = _copied(value, memo)
@@ -72,7 +72,7 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
 
 
 class _Rest(list[Any]):
-    """What an iterator of a dict or set has left, for a copy. `of`: the iterator's type, and what it goes over."""
+    """The remaining items of an iterator of a dict or set, for a copy. `of`: the iterator's type, and its iterable."""
 
     def __init__(self, iterator: Any) -> None:
         super().__init__(iterator.__reduce__()[1][0])
@@ -84,7 +84,7 @@ def _goes_over(iterator: Any) -> tuple[int, ...]:
 
 
 def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
-    """A generator of the program's: its frame is ours, and a new driver goes on where the old one waits."""
+    """Copy a generator of the program: its frame is ours, and a new driver continues where the old one waits."""
     old = frame_of(value)
     assert old is not None
     variables, stack = (
@@ -112,7 +112,7 @@ def runs_at_its_end(value: Any) -> Iterator[Any]:
 
 
 def position(value: Any) -> Any:
-    """Another key after the iterator has been moved on; None for what is no iterator that a side copies."""
+    """Return a key that changes when the iterator is advanced; None for a value that a side does not copy."""
     if type(value) is types.GeneratorType:
         frame = frame_of(value)
         if frame is None:
@@ -190,8 +190,8 @@ class Watch:
         return any(frame_of(one) is frame for one in self._waiting)
 
     def settle(self) -> tuple[set[int], list[weakref.ref[Any]]]:
-        """What became of these: (ids of the frames of those whose copies the side has closed, or run on to their end or
-        out of the block; the copies that are where they were). Nothing of the latter runs any more."""
+        """Return (ids of the frames of iterators whose copies the side has closed, or run on to their end or out of the
+        block; the copies at an unchanged position). Nothing of the latter runs any more."""
         over, same = set(), []
         for original, weak in zip(self._waiting, self._weakly):
             copy = weak()
@@ -209,7 +209,7 @@ class Watch:
         self._known.add(id(value))
 
     def may_use(self, value: Any) -> bool:
-        """Whether a value is no iterator that is older than the side."""
+        """Whether a value is not an iterator older than the side."""
         return not is_c_iterator(type(value)) or self.may_change(value)
 
     def moves_again(self, iterator: Any, moved: list[Any]) -> bool:
@@ -249,13 +249,13 @@ class Watch:
         return [one for one, made in pairs if id(made) in within or position(one) != position(made)]
 
     def note_moved(self, values: Iterable[Any]) -> None:
-        """A side within this one has moved on copies of these. What it leaves in variables are copies, too."""
+        """Record that a side within this one has advanced copies of these. It leaves copies in variables, too."""
         self._moved_within += values
 
 
 def left_waiting(values: Iterable[Any]) -> bool:
-    """Whether one of `values` is a generator or coroutine that would run a handler or `finally` when it dies, which is
-    what it does when a side is undone. Such generators are given up."""
+    """Whether one of `values` is a generator or coroutine that would run a handler or `finally` when it dies, which
+    happens when a side is undone. Such generators are disabled."""
     found = False
     for value in values:
         kind = type(value)

@@ -1,8 +1,8 @@
-"""Which objects were made after a point in time: the collector lists them in the order in which they were made.
+"""Finding the objects created after a point in time: the collector lists objects in the order of their creation.
 
-A collection changes that order. So there is none while sides are run, but for those that `Points` makes itself, after
-it has noted what is younger than each of its points. Without any, all that hundreds of sides have left behind would be
-listed for each further one.
+A collection changes that order. Collections are therefore disabled while sides are run, except for those that `Points`
+makes itself after it has recorded the objects newer than each of its points. Without any, the garbage of hundreds of
+sides would be listed for each further one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Kept(list[Any]):
 class Point:
     """A point in time. (Only its `Points` makes one.)
 
-    What the collector lists behind `marker` is younger, and what has an id in `ids`: these were made between this point
-    and the next one, and were there at the last collection. (The id of one that has died since is that of a younger
-    object, if of any.)
+    Objects that the collector lists after `marker` are newer, and those with an id in `ids`: these were made between
+    this point and the next one, and existed at the last collection. (The id of one that has died since can only be that
+    of a newer object.)
     """
 
     def __init__(self, points: Points) -> None:
@@ -47,8 +47,8 @@ class Point:
         return id(obj) not in self._points.ids_from(self) and id(obj) not in map(id, self._listed_behind())
 
     def _listed_behind(self) -> Kept:
-        """What the collector lists behind the marker. (The youngest generation is listed first; the marker is in
-        another one if the program has collected.)"""
+        """Return the objects that the collector lists after the marker. (The youngest generation is listed first; the
+        marker is in another one if the program has collected.)"""
         found: Kept | None = None
         for generation in range(3):
             objects = gc.get_objects(generation)
@@ -72,7 +72,7 @@ class Points:
 
     @contextmanager
     def here(self) -> Iterator[Point]:
-        """A point, which can be asked within."""
+        """Open a context with a point, which can be queried within."""
         point = Point(self)
         self._open.append(point)
         try:
@@ -83,12 +83,12 @@ class Points:
                 self._open[-1].ids |= point.ids
 
     def ids_from(self, point: Point) -> set[int]:
-        """ids of what is younger than `point` and was there at the last collection."""
+        """Return the ids of the objects that are newer than `point` and existed at the last collection."""
         later = self._open[self._open.index(point) :]
         return later[0].ids if len(later) == 1 else set().union(*(each.ids for each in later))
 
     def collect_if_due(self) -> None:
-        """Let the collector free what is garbage, if there may be much of it."""
+        """Let the collector free garbage, if there may be much of it."""
         if gc.get_count()[0] < _MOST_NEW:
             return
         self._note_ids()

@@ -1,7 +1,7 @@
-"""What Python asks of a tensor beside its values, and a result of torch.cond or a loop answers in its own way.
+"""Properties of a tensor besides its values for which a result of torch.cond or a loop differs from eager.
 
-A result is a new tensor: no view, at the beginning of its memory, no parameter, without a bit for its conjugate. Where
-a side, or what is carried before or after a round, has it otherwise, the question is refused from there on
+A result is a new tensor: not a view, at the beginning of its memory, not a parameter, without a conjugate bit. If a
+side, or a value carried before or after an iteration, differs in one of these, later queries of it are rejected
 (tracing/tensors/unlike_sides.py).
 """
 
@@ -30,7 +30,7 @@ _ASKED: dict[str, tuple[Any, ...]] = {
     "storage_offset": (torch.Tensor.storage_offset,),
     "_base": (TensorBase._is_view,),
 }
-"""Question → the functions that ask it. Some are attributes, too (tracing/tensors/attributes.py)."""
+"""Query → the functions that evaluate it. Some are attributes, too (tracing/tensors/attributes.py)."""
 
 
 def note(tracer: Forking, left: torch.Tensor, right: torch.Tensor, result: Any) -> None:

@@ -12,7 +12,7 @@ _EXACT = frozenset({type(None), bool, int, float, complex, str, bytes, torch.dty
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Whether no operation tells the two apart, `is` of numbers and texts left out.
+    """Whether the two are indistinguishable by any operation except `is` of numbers and strings.
 
     Two objects that are nan are not the same: a list finds one of them by its identity.
     """

@@ -1,7 +1,7 @@
-"""Strides of results: where the sides of a branch lay a tensor out differently, eager's depend on the side taken.
+"""Strides of results: if the layout of a tensor differs between the sides, eager's strides depend on the side taken.
 
-The result of the operator is contiguous then. Its values are right; what asks for strides is refused from there on, of
-all tensors but the inputs (what is computed from such a result may be laid out like it).
+The result of the operator is contiguous then. Its values are right; later queries of strides are rejected, for all
+tensors but the inputs (a tensor computed from such a result may have its layout).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> None:
 
 
 def _is_contiguous(tracer: Forking, tensor: torch.Tensor) -> bool:
-    """Whether the facts say that a tensor's strides are the products of its sizes."""
+    """Whether a tensor's strides are provably the products of its sizes."""
     with DisableTorchFunction():
         shape, strides = list(tensor.shape), list(tensor.stride())
     expected: Any = 1
@@ -46,7 +46,7 @@ def _is_contiguous(tracer: Forking, tensor: torch.Tensor) -> bool:
 
 
 def are_equal(tracer: Forking, one: Any, other: Any) -> bool:
-    """Whether the facts say that two sizes are equal."""
+    """Whether two sizes are provably equal."""
     answer = one == other
     if type(answer) is bool:
         return answer

@@ -1,7 +1,7 @@
-"""Inputs that a sub-graph takes for memory of their own.
+"""Inputs that a sub-graph assumes to have memory of their own.
 
-A sub-graph changes a clone of its operand, and the operand itself is changed behind the operator. Where an operand is
-an input, and another input is read in the same sub-graph, eager would see the change there if a caller gave two tensors
+A sub-graph changes a clone of its operand, and the operand itself is changed after the operator. If an operand is an
+input, and another input is read in the same sub-graph, eager would see the change there if a caller passed two tensors
 on the same memory. In the example they are not: that is a condition of the program.
 """
 
@@ -21,7 +21,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 def keep_apart(tracer: Forking, changed: Iterable[torch.Tensor], levels: Sequence[Level]) -> None:
-    """Makes conditions: what `levels` read of other inputs does not share memory with what they change of inputs."""
+    """Add conditions: other inputs that `levels` read do not share memory with the inputs that they change."""
     inputs = {storage_key(fake): number for fake, number in _inputs(tracer)}
     written = {inputs[key] for key in map(storage_key, changed) if key in inputs}
     if not written:
@@ -37,7 +37,7 @@ def keep_apart(tracer: Forking, changed: Iterable[torch.Tensor], levels: Sequenc
 
 
 def _inputs(tracer: Forking) -> Iterable[tuple[torch.Tensor, int]]:
-    """The stand-ins of the inputs, with their numbers."""
+    """Yield the fake tensors of the inputs, with their numbers."""
     for fake in tracer.recorder.from_outside():
         number = tracer.recorder.input_number(fake)
         if number is not None and _is_strided(fake):

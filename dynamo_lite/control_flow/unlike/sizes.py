@@ -1,4 +1,4 @@
-"""What is known of a size that the sides of a branch give differently: it is between the two."""
+"""The facts about a size that differs between the sides of a branch: it is between the two."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def note(
 
 
 def _is_its_own(env: Any, size: Any, *sizes: Any) -> bool:
-    """Whether a size is what a side gives for it."""
+    """Whether a size is the one that a side has."""
     return any(type(other) is torch.SymInt and env.unwrap(other) is env.unwrap(size) for other in sizes)
 
 

@@ -1,4 +1,4 @@
-"""The context variables that the program has set: each must hold at the end what it held before."""
+"""The context variables that the program has set: each must have its original value at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 
 
 class ContextValues(FeatureState):
-    """The variables that the run has set, and what they held before."""
+    """The variables that the run has set, with their original values."""
 
     def __init__(self, tracer: TracerView) -> None:
         self.before: dict[ContextVar[Any], Any] = {}

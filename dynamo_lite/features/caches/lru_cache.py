@@ -1,8 +1,8 @@
 """functools.lru_cache during a trace: read the program's caches, never fill them.
 
-What a call would put into a cache that is from outside belongs to the trace (it may hold FakeTensors), so results are
-kept in a table of the trace's own. What such a cache already holds is what eager would return, so it is looked up,
-through the collector's view of the wrapper: a lookup through the wrapper itself would count a hit.
+A result that a call would store in an older cache belongs to the trace (it may hold FakeTensors), so results are stored
+in a table of the trace's own. An existing entry of such a cache is eager's result, so it is looked up, through the
+collector's view of the wrapper: a lookup through the wrapper itself would count a hit.
 
 Checked against CPython 3.11, 3.12 and 3.13 (Modules/_functoolsmodule.c, lru_cache_tp_traverse and lru_cache_make_key).
 """
@@ -84,10 +84,10 @@ class LruCaches(FeatureState):
     def _call_with_sizes(
         self, wrapper: Any, function: Any, key: Any, args: tuple, kwargs: dict, run: Callable[[Any, tuple, dict], Any]
     ) -> Any:
-        """The same for arguments that are sizes, which stay symbolic.
+        """Call with arguments that are sizes, which stay symbolic.
 
         Sizes have no hash: the key is compared with those of the trace's earlier calls, one by one, as the cache would
-        compare keys of one hash. What the cache itself holds for other sizes is what the function returns.
+        compare keys of one hash. An entry of the cache itself for other sizes is the function's result.
         """
         for of, other, found in self._by_size:
             if of is wrapper and type(other) is type(key) and other == key:
@@ -142,7 +142,7 @@ def _held(wrapper: Any, parts: list[Any], cache: dict[Any, Any], key: Any) -> An
 
 
 def call_cache_statistics(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
+    """cache_info() and cache_clear() of an older cache, which a trace does not fill."""
     if id(args[0]) in tracer.own(LruCaches).made:
         return NOT_HANDLED
     what = f"{fn.__name__}() of the cache of {args[0].__name__}"
@@ -158,7 +158,7 @@ def _refuse_statistics(tracer: TracerView, what: str) -> NoReturn:
 
 
 class CacheStatistics(Unrecordable):
-    """Stands for what cache_info() returns: of the four numbers, one is the same in each call."""
+    """The result of cache_info(): of the four numbers, one is the same in each call."""
 
     __slots__ = ("maxsize",)
 

@@ -1,7 +1,7 @@
-"""nn.Module.__getattr__: a parameter, a buffer or a submodule, looked for in the dicts that modules keep them in.
+"""nn.Module.__getattr__: a parameter, a buffer or a submodule, looked up in the dicts of the module.
 
-A model asks this at every layer, some ninety Python calls each time. The rule gives the same answer, and tells the
-observer of the same reads in the same order, without a frame; what it does not know it leaves to the interpreter (the
+A model calls this at every layer, some ninety Python calls each time. The rule returns the same result, and reports the
+same reads to the observer in the same order, without a frame; other cases are left to the interpreter (the
 AttributeError included).
 """
 
@@ -22,7 +22,7 @@ from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
 _PARTS = ("_parameters", "_buffers", "_modules")
 _KINDS = (nn.Module, torch.Tensor, type(None))
-"""What modules keep: the tracer does nothing with such a value but to note where it is from."""
+"""Types of values in modules: the tracer only notes where such a value is from."""
 _NAMES = (*("__dict__", "AttributeError", "type", "__name__"),)
 
 
@@ -36,7 +36,7 @@ class PartsRead(FeatureState):
         self.known: dict[tuple[int, str], tuple[int, int]] = {}
 
     def save(self) -> None:
-        """Nothing is kept: what is read again is put into the log again."""
+        """Save nothing: repeated reads are logged again."""
 
     def restore(self, saved: None) -> None:
         """The log forgets the order of reads and writes on a side (control_flow/undoing/first_reads.py)."""
@@ -77,7 +77,7 @@ def call_getattr(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def _tell(tracer: TracerView, module: nn.Module, name: str, namespace: dict[str, Any], last: str) -> None:
-    """What is read on the way to the `name` that the part `last` of the module has."""
+    """Report the reads on the way to the `name` that the part `last` of the module has."""
     vm = tracer.vm
     assert vm.on_look is not None and vm.on_read is not None
     tracer.reads.attribute(module, "__dict__")
@@ -100,7 +100,7 @@ def _is_as_torch(code: CodeType) -> bool:
 
 _CODE: CodeType = original_code(nn.Module.__getattr__.__code__)
 _CHECKED = [const for const in _CODE.co_consts if const in _PARTS] == [*_PARTS] and _CODE.co_names == _NAMES
-"""Whether torch's function is the one that is told here (torch 2.13.0 to 2.15.0)."""
+"""Whether torch's function is the one that is modelled here (torch 2.13.0 to 2.15.0)."""
 
 
 def table() -> dict[int, Step]:

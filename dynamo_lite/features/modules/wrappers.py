@@ -1,4 +1,4 @@
-"""What torch has wrapped (torch.compile, torch.compiler.disable, checkpoint): what is inside is called."""
+"""Callables that torch has wrapped (torch.compile, torch.compiler.disable, checkpoint): the inner one is called."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _WRAPS = ("torch._dynamo.eval_frame", "torch._dynamo.external_utils")
 
 def call_dynamo_wrapper(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A function that torch.compile or torch.compiler.disable wrapped: the program is the function's own. (Its author
-    says that TorchDynamo must not trace it, which is not here.)"""
+    excludes it from TorchDynamo, which is not used here.)"""
     original = fn.__dict__.get("_torchdynamo_orig_callable")
     if original is None:
         return NOT_HANDLED
@@ -65,12 +65,12 @@ def _is_torchs(function: Any) -> bool:
 
 
 def call_compiled(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """A module that torch.compile wrapped: the module itself is what is exported."""
+    """A module that torch.compile wrapped: the module itself is exported."""
     return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
 
 
 def table() -> dict[int, Step]:
-    """id(callable) → rule, for what is loaded."""
+    """Return id(callable) → rule, for loaded modules."""
     rows: dict[int, Step] = {}
     checkpoint = sys.modules.get("torch.utils.checkpoint")
     if checkpoint is not None:

@@ -16,7 +16,7 @@ _STATE = (list, dict, set)
 
 
 class Listeners(FeatureState):
-    """The filters of warnings when the run begins, and the receivers of what was skipped."""
+    """The filters of warnings when the run begins, and the receivers of skipped output."""
 
     stays = "who would have received what was skipped on a side may have received it"
 
@@ -28,7 +28,7 @@ class Listeners(FeatureState):
         self._heard: dict[int, Any] = {}
 
     def heard_by(self, listener: Any) -> None:
-        """What was skipped would have reached a handler, a filter, ... that is not the standard library's."""
+        """Record a handler, a filter, ... other than the standard library's that skipped output would have reached."""
         self._heard.setdefault(id(listener), listener)
 
     def read_by(self, places: Iterable[tuple[str, int, Any]]) -> Any:
@@ -57,7 +57,7 @@ class Listeners(FeatureState):
 
 
 def check_unread(run: FinishedRun, call: CallRecord) -> None:
-    """The program does not read what a receiver keeps of what was skipped, and leaves the filters as they were."""
+    """Check that the program reads no receiver's state after skipped output, and leaves the filters unchanged."""
     tracer = run.tracer
     listener = tracer.own(Listeners).read_by(tracer.reads.places)
     if listener is not None:

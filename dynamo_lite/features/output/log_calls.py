@@ -1,7 +1,7 @@
-"""logging: a record is skipped with a note, while nothing of the program's takes part in making or handling it.
+"""logging: a record is skipped with a note, unless code of the program takes part in making or handling it.
 
-Handlers, filters and formatters that are not the standard library's are the process's (Sentry's, pytest's): what they
-do with a record is not the program's, unless the program reads their state. That is known when the run is over
+Handlers, filters and formatters that are not the standard library's are the process's (Sentry's, pytest's): their
+effects are not the program's, unless the program reads their state. That is known when the run is over
 (`Listeners.read_by` in listeners.py).
 """
 

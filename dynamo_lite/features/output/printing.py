@@ -1,7 +1,7 @@
 """print(), warnings.warn() and logging: skipped with a note, unless the program itself reads the output.
 
-A program that catches what it says (contextlib.redirect_stdout, warnings.catch_warnings(record=True),
-print(file=buffer)) reads it again: then it is no mere output.
+A program that captures its output (contextlib.redirect_stdout, warnings.catch_warnings(record=True),
+print(file=buffer)) may read it again: then it cannot be skipped.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def call_warn(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def call_catch_warnings(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of. The
-    program may hold it, and is refused where it looks into it."""
+    """warnings.catch_warnings.__enter__: a list of caught warnings would include those of C++ and torch's Python. The
+    program may hold it, and is refused if it looks into it."""
     catcher = args[0]
     if not getattr(catcher, "_record", False) or tracer.in_library():
         return NOT_HANDLED
@@ -109,7 +109,7 @@ _CAUGHT = "warnings that it catches itself"
 
 
 class CaughtWarnings(Unrecordable):
-    """Stands for the list of warnings that were caught."""
+    """The list of warnings that were caught."""
 
     __slots__ = ()
 

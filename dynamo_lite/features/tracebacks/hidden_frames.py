@@ -27,7 +27,7 @@ _CALL: Any = nn.Module._wrapped_call_impl
 _LOOKING = frozenset({inspect.__name__, traceback.__name__})
 """The modules of the standard library that look at frames for the program."""
 _PRINTS = (traceback.print_exception,)
-"""Has a rule in features/output, which calls `call_traceback` where the program reads what is printed."""
+"""Has a rule in features/output, which calls `call_traceback` if the program reads the output."""
 _OF_TRACEBACKS = frozenset({"tb_next", "tb_frame"})
 
 
@@ -90,7 +90,7 @@ def read_traceback(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
 
 
 def rules() -> dict[int, Step]:
-    """id(callable) → what is done before it is called."""
+    """Return id(callable) → the step before its call."""
     functions: list[Any] = [inspect.trace, inspect.getinnerframes]
     functions += [fn for fn in vars(traceback).values() if isinstance(fn, FunctionType) and fn not in _PRINTS]
     functions += [traceback.TracebackException.__init__, traceback.TracebackException.from_exception.__func__]  # type: ignore[attr-defined]

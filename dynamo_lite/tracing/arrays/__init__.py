@@ -1,6 +1,6 @@
-"""Arrays made of tensors, where torch._numpy and numpy part.
+"""Arrays made of tensors, for the cases in which torch._numpy and numpy differ.
 
-`layouts.py` asks numpy what its results share with their arguments and how they lie in memory, `differences.py` is the
-table of functions whose values are others.
-Called by `tracing/tensors/numpy_arrays.py` and `numpy_rules.py`. Imports `tracing/vocabulary` and `capture`.
+`layouts.py` finds out from numpy which results share memory with their arguments and how they are strided;
+`differences.py` is the table of functions whose values differ. Called by `tracing/tensors/numpy_arrays.py` and
+`numpy_rules.py`. Imports `tracing/vocabulary` and `capture`.
 """

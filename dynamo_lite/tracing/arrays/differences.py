@@ -1,4 +1,4 @@
-"""Where torch._numpy's functions give other values than numpy's: what takes their place, and what is refused.
+"""torch._numpy's functions whose values differ from numpy's: their replacements, and those that are refused.
 
 Checked with torch 2.13, numpy 2.4, by `tests/operators/test_numpy_values.py`: each function of both, on numbers of both
 signs, zeros, nan and infinities.
@@ -71,7 +71,7 @@ INSTEAD: dict[str, Function] = {
     "heaviside": _of_tensor(_heaviside),
     "ascontiguousarray": _ascontiguousarray,
 }
-"""Name of a function of numpy → what is called for torch._numpy's."""
+"""Name of a function of numpy → the function that is called instead of torch._numpy's."""
 
 
 def _decimals(array: Any, decimals: Any = 0, *_: Any, **__: Any) -> str | None:

@@ -1,9 +1,9 @@
-"""What numpy's results share with their arguments, and how they lie in memory: numpy itself is asked, on ones.
+"""Memory sharing and strides of numpy's results, found by calling numpy itself on arrays of ones.
 
 torch._numpy's functions give a view where numpy makes a copy (`flatten`, `astype`, `conj`, an item), a copy where numpy
 makes a view (`a[::-1]`, which no tensor can be; `np.diag`), and another order of strides. A later write through one of
-the two shows the first two, `stride()` and `view()` of a tensor made of the array the third.
-Checked with torch 2.13, numpy 2.4.
+the two shows the first two, `stride()` and `view()` of a tensor made of the array the third. Checked with torch 2.13,
+numpy 2.4.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LAYOUT = "_dynamo_lite_layout"
 
 
 class ArrayLayout(NamedTuple):
-    """What numpy says of an array and its tensor does not: strides in elements, and whether it may be written to."""
+    """Properties of a numpy array that its tensor lacks: strides in elements, and whether it may be written to."""
 
     strides: tuple[int, ...]
     writeable: bool
@@ -43,10 +43,10 @@ def is_array(value: Any) -> bool:
 
 
 def reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> NumpyAnswer:
-    """What numpy gives for arrays of ones like these; nothing if it raises on ones.
+    """Return numpy's results for arrays of ones like these; none if it raises on ones.
 
-    Where ones are singular (`inv`, `cholesky`) it is asked again, with ones and an identity matrix added.
-    Raises numpy's ValueError for a write into an array that it makes read-only (`a.diagonal()`).
+    Where ones are singular (`inv`, `cholesky`), numpy is called again, with ones and an identity matrix added. Raises
+    numpy's ValueError for a write into an array that it makes read-only (`a.diagonal()`).
     """
     import numpy
 
@@ -78,7 +78,7 @@ def _answer(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]
 
 
 def ones_like(array: Any) -> Any:
-    """A real array of ones that lies as numpy's own would: for what raises by the layout alone."""
+    """Return a real array of ones with numpy's own strides: for errors that depend on the layout alone."""
     return _ones(array, [])
 
 
@@ -87,7 +87,7 @@ def is_as_its_tensor(array: Any) -> bool:
 
 
 def as_in_numpy(tracer: TracerView, name: str, asked: NumpyAnswer, args: list[Any], results: list[Any]) -> None:
-    """Give the results of numpy's function `name` the memory and the layout that numpy says."""
+    """Give the results of numpy's function `name` the memory and the layout that numpy's have."""
     import numpy
 
     sources = [value for value in _flat(args) if is_array(value)]

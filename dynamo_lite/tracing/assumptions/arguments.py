@@ -26,13 +26,13 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 @dataclass(frozen=True)
 class _Leaf:
-    """Stands in the tree of the arguments for the flat input with this number."""
+    """A placeholder for the flat input with this number, in the tree of the arguments."""
 
     number: int
 
 
 class _Foreign:
-    """Stands for a container that registered functions make: a `Caller` (program/trees/paths.py) that calls none.
+    """A placeholder for a container that registered functions make: a `Caller` (program/trees/paths.py) without calls.
 
     `numbers` are the flat inputs in it.
     """
@@ -82,7 +82,7 @@ class _Guarding:
         self._lost: frozenset[tuple[int, Any]] = inputs.restored.lost_places(inputs) if inputs.restored else frozenset()
 
     def value(self, value: Any, place: Any, source: Source) -> None:
-        """One value and what stands for it in the tree of leaves."""
+        """Guard one value, with its placeholder in the tree of leaves."""
         if isinstance(place, _Leaf):
             self._leaf(value, self.open_sizes.get(place.number, ()), source)
         elif isinstance(place, _Foreign):

@@ -56,7 +56,7 @@ class AttributePlaces(ContainerPlaces):
             self._c_fallback(value, source, name, fallback, site)
 
     def _shadowed(self, found: ClassEntry, name: str, site: Site | None) -> None:
-        """A class attribute that the instance's own hides, as long as it is no data descriptor."""
+        """Guard a class attribute that the instance's own hides, as long as it is not a data descriptor."""
         if is_changeable(found.cls):
             path = self.child(self.constant(found.cls), "class_entry", name)
             self.add("type", path, type(found.value), site)
@@ -71,7 +71,7 @@ class AttributePlaces(ContainerPlaces):
             self.absent(below, "__getattr__", site)
 
     def own(self, cls: Any, source: Source, name: str, site: Site | None) -> None:
-        """What the namespace of the class itself has under `name`, or that it has nothing."""
+        """Guard the entry of the class's own namespace under `name`, or its absence."""
         if name in classes.namespace(cls):
             self.class_entry(cls, name, ClassEntry(cls, classes.namespace(cls)[name]), site)
         elif is_changeable(cls):
@@ -103,7 +103,7 @@ class AttributePlaces(ContainerPlaces):
         self.place(held, self.child(source, "slot", name), site)
 
     def class_entry(self, cls: type, name: str, found: ClassEntry, site: Site | None) -> None:
-        """`cls.name` is what the namespace of `found.cls` holds."""
+        """Guard that `cls.name` is the entry of the namespace of `found.cls`."""
         if (id(cls), name) in self._class_entries or not is_changeable(found.cls):
             return  # C types do not change
         self._class_entries.add((id(cls), name))

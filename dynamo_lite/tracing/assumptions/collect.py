@@ -1,4 +1,4 @@
-"""The guard set of a trace: what the program read, the form of its arguments, torch's switches, conditions on sizes."""
+"""The guard set of a trace: the program's reads, the form of its arguments, torch's switches, conditions on sizes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from dynamo_lite.tracing.vocabulary.process_state import SWITCHES, default_devic
 
 
 def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
-    """The guards of a run, which is over: the heap is as it was before.
+    """Return the guards of a run, which is over: the heap is as it was before.
 
-    The program is right whether or not its conditions can be written down. Where they cannot (an error of ours), there
-    is one guard, which never holds and says why.
+    The program is right whether or not its conditions can be written as guards. If they cannot (an error of ours),
+    there is a single guard, which never holds and states why.
     """
     try:
         return _guards_of(mod, run, inputs, program)
@@ -73,7 +73,7 @@ def _start(walk: Walk, mod: Any) -> None:
 
 
 def _own_globals(mod: Any) -> Any:
-    """The globals that `G` stands for: those of the callable, or of its class's module."""
+    """Return the globals of `G`: those of the callable, or of its class's module."""
     function = mod.__func__ if type(mod) is MethodType else mod
     if type(function) is FunctionType:
         return function.__globals__
@@ -90,7 +90,7 @@ def _globals(walk: Walk, namespace: dict[str, Any], is_own: bool) -> Source:
 
 
 def _state(asked: dict[Any, Any]) -> Iterator[Guard]:
-    """torch's switches; `asked` are functions of no arguments whose answer the program saw, with where it did."""
+    """Yield guards on torch's switches; `asked` are functions without arguments whose result the program saw."""
     for read, site in asked.items():
         yield Guard("state", None, State(f"{read.__name__}()", read, read()), site)
     for switch in SWITCHES:
@@ -109,7 +109,7 @@ def _state(asked: dict[Any, Any]) -> Iterator[Guard]:
 
 
 _NO_CONDITION = frozenset({"the number of threads"})
-"""Switches that change how operators run, not what they mean."""
+"""Switches that change how operators run, not their results."""
 
 
 def _global_hooks() -> bool:

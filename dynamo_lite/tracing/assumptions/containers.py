@@ -76,7 +76,7 @@ class ContainerPlaces(GuardBuilder):
                 self.place(item, self.child(source, step, index), site)
 
     def _entry(self, value: dict[Any, Any], source: Source, index: int, key: Any) -> tuple[Any, Source]:
-        """One value of a dict and its source. A key that is no atom may have a `__hash__` of the program's own."""
+        """Return a value of a dict and its source. A key other than an atom may have the program's own `__hash__`."""
         step = item_step(value)
         if is_atom(key) and step is not None:
             return dict.__getitem__(value, key), self.child(source, step, key)
@@ -213,7 +213,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _objects_in(array: Any) -> list[Any]:
-    """What an array holds, in order; the fields of a structured one in turn."""
+    """Return the items of an array, in order; the fields of a structured one in turn."""
     import numpy
 
     found, todo = [], [*reversed(numpy.ndarray.tolist(numpy.ndarray.reshape(array, -1)))]

@@ -1,4 +1,4 @@
-"""Sources, and what is guarded where a value is found: the base of the walk in walk.py."""
+"""Sources, and the guards for a value that is found at one: the base of the walk in walk.py."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OTHER: Final = 4
 
 
 class _Natures(dict[type, int]):
-    """What kind of value the instances of a type are."""
+    """Maps a type to the kind of value that its instances are."""
 
     def __missing__(self, kind: type) -> int:
         if kind in ATOMS:
@@ -69,7 +69,7 @@ _HIDE_DATA = (*NUMBERS_AND_TEXT, CTYPES)
 
 
 class GuardBuilder:
-    """`guards` is what was found; `reached` says which object has which source."""
+    """Builds the guards: `guards` has those found so far; `reached` maps objects to their sources."""
 
     def __init__(self, reads: Reads, held_by_program: set[int]) -> None:
         self.reads = self._reads = reads
@@ -125,7 +125,7 @@ class GuardBuilder:
             self.guards.append(Guard(kind, source, expected, site, other))
 
     def place(self, value: Any, source: Source, site: Site | None, fixed: bool = False) -> None:
-        """`value` is at `source`: guard what the program may know of it, and go on from there.
+        """Guard what the program may know of `value`, which is at `source`, and continue from there.
 
         `fixed`: a place that holds one object for good (a module's global, a class attribute): functions and
         descriptors there are known by identity.
@@ -185,13 +185,13 @@ class GuardBuilder:
         self.add("tensor", source, facts_of(tensor, keys=not held), site)
 
     def _attributes_of_tensor(self, tensor: torch.Tensor, source: Source) -> None:
-        """What the user has put on a tensor (`weight.no_decay = True`), where the program asked for it."""
+        """Guard attributes that the user has put on a tensor (`weight.no_decay = True`), if the program read them."""
         for (how, name), site in self._looks.get(id(tensor), {}).items():
             if how == "attr":
                 self.attribute_of_tensor(tensor, source, name, site)
 
     def attribute_of_tensor(self, tensor: torch.Tensor, source: Source, name: str, site: Site | None) -> None:
-        """One of these; what torch itself answers is in the tensor's facts."""
+        """Guard one of these; torch's own answers are in the tensor's facts."""
         if classes.entry(type(tensor), name) is None:
             namespace, below = classes.instance_dict(tensor) or {}, self.child(source, "dict")
             if name in namespace:

@@ -1,9 +1,9 @@
 """The order of keys of dicts among the arguments, where the program looks at it: `for name, value in kwargs.items()`.
 
-torch matches dicts and keyword arguments by their keys, in any order; a program that goes through one of them has the
-example's order. What was looked at is known by content: a dict of the program with keys and values of an argument's, in
-the same order, may have its order from there (`dict(kwargs)`, `{**kwargs}`, `def wrapper(**kwargs)`). Keys that are
-no atoms are compared by identity, as a copy of a dict has them: their `__hash__` and `__eq__` are not ours to call.
+torch matches dicts and keyword arguments by their keys, in any order; a program that iterates over one of them has the
+example's order. Dicts are recognised by content: a dict of the program with keys and values of an argument's, in the
+same order, may have its order from there (`dict(kwargs)`, `{**kwargs}`, `def wrapper(**kwargs)`). Keys other than atoms
+are compared by identity, as a copy of a dict has them: their `__hash__` and `__eq__` must not be called.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ class KeyOrders:
 
 
 class _Order:
-    """A dict among the arguments as it was: its keys, in order, what each holds, and which of them were asked for.
+    """A dict among the arguments as it was: its keys, in order, their values, and the keys that were read.
 
-    held: token of a key → the ids of what a dict with this dict's order may hold under it. (The objects may die: a dict
-    with another object at the same address is one order too many that is asked for.)
+    held: token of a key → the ids of values that a dict with this dict's order may have under it. (The objects may die:
+    a dict with another object at the same address is one order too many that is guarded.)
     """
 
     def __init__(self, path: Path, value: dict[Any, Any]) -> None:

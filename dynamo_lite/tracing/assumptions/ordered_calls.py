@@ -1,7 +1,7 @@
 """Calls of C callables that copy a dict or write into one, in a program whose arguments have dicts with an order.
 
-In which order a dict has its keys shows in the copy, to who goes through that one, and not in the call
-(key_orders.py knows a copy by what it holds). What is written under a key that is there takes its place.
+The order of a dict's keys shows in the copy, to code that iterates over it, and not in the call (key_orders.py
+recognises a copy by its contents). A write under an existing key keeps the key's position.
 """
 
 from __future__ import annotations

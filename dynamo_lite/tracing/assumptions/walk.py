@@ -1,8 +1,8 @@
-"""From what the program read (access_log.py) to guards: each with a source, the value that it rests on, and a line.
+"""From the program's reads (access_log.py) to guards: each with a source, the value that it depends on, and a line.
 
-Runs after the trace, when the heap is as it was before: a walk from what is named (the callable, the modules' globals,
+Runs after the trace, when the heap is as it was before: a walk from named objects (the callable, the modules' globals,
 classes) along the places that the program read. A place that no path leads to belongs to an object of the run itself
-and is no assumption. Reading happens past every override, so that none of the program's code runs here.
+and is not an assumption. Reading bypasses every override, so that none of the program's code runs here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MISSING = object()
 _OF_SIGNATURES = ("__wrapped__", "__signature__")
 """Attributes of a function in whose place inspect.signature looks at another function, or at none."""
 _SHOWS_DICTS = sys.version_info < (3, 13)
-"""Whether the collector is shown the `__dict__` of each instance that has been asked for one."""
+"""Whether the collector sees the `__dict__` of each instance whose `__dict__` has been accessed."""
 
 
 class Walk(AttributePlaces):
@@ -152,7 +152,7 @@ class Walk(AttributePlaces):
                     self.visit(namespace, self.child(self.constant(base), "namespace"), None)
 
     def of_classes(self) -> None:
-        """What the program asked instances for and their classes had: the instances may have been the run's own."""
+        """Guard attributes read on instances and found in their classes: the instances may be the run's own."""
         alive = {id(value): value for value in self._alive}
         for (kind, name), (site, base, owners) in self.reads.of_class.items():
             cls = self._classes.get(kind) or self._classes.get(base)
@@ -180,7 +180,7 @@ class Walk(AttributePlaces):
         self.add("no_hooks", self.dict_of(value, source), None, site)
 
     def strays(self) -> None:
-        """Functions from outside that ran, and that no path of ours leads to: guarded where they are."""
+        """Guard older functions that ran and that no path leads to, where they are."""
         for reference in self.reads.functions:
             function = reference()
             if function is not None and id(function) not in self.reached:
@@ -188,7 +188,7 @@ class Walk(AttributePlaces):
         self.run()
 
     def apart(self, touched: set[int]) -> None:
-        """Objects that the program changed are none of the others that it looked at."""
+        """Guard that objects that the program changed are distinct from the others that it looked at."""
         if not touched:
             return
         by_type: dict[type, list[Source]] = {}
@@ -206,7 +206,7 @@ class Walk(AttributePlaces):
                     self.add("distinct", source, None, None, other)
 
     def identities(self) -> None:
-        """`a is b` of two objects from outside: still two objects."""
+        """Guard `a is b` of two older objects: they remain two objects."""
         for left, right, site in self._compared:
             one, other = (self.reached.get(at) or self._tensors.get(at) for at in (left, right))
             if left == right or one is None or other is None:

@@ -15,11 +15,11 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 MARK = "_dynamo_marked_constant"
-"""What torch.compiler.assume_constant_result sets on a function (torch 2.13, torch/_dynamo/decorators.py)."""
+"""The attribute set by torch.compiler.assume_constant_result (torch 2.13, torch/_dynamo/decorators.py)."""
 
 
 def table() -> dict[int, Any]:
-    """id(callable) → rule, for all that something was said about; what was said here counts before what torch knows."""
+    """Return id(callable) → rule, for all annotated callables; annotations made here override those known to torch."""
     rows = {id(said.fn): said for said in substitutes.registered()} | SAID
     return {key: _RULES[said.treatment](said) for key, said in rows.items()}
 
@@ -35,7 +35,7 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 
 
 def call_constant(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `fn` outside of the recording; what it returns is a constant. It gets the example's data of an input."""
+    """Call `fn` outside of the recording; its result is a constant. It gets the example's data of an input."""
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: _real(tracer, leaf), (args, kwargs))
     if any(is_fake(leaf) or type(leaf) in SYMBOLIC for leaf in pytree.tree_leaves((args, kwargs))):
@@ -46,7 +46,7 @@ def call_constant(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
 
 
 def _real(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
-    """A copy of the example's tensor for the stand-in of an input, if the program has changed no tensor so far."""
+    """Return a copy of the example's tensor for an input's fake tensor, if no tensor has been changed yet."""
     number = tracer.recorder.input_number(tensor) if is_fake(tensor) else None
     if number is None or tracer.recorder.has_changed_something():
         return tensor

@@ -1,8 +1,8 @@
 """Calls of the functions that libraries and users register with pytree, to take containers apart and to make them.
 
 Eager does not call them. Export does: on the arguments, for the containers that the run is given, and on the result.
-They are interpreted under a journal of their own: what they change is put back at once, what they read is no
-assumption. Operators that they run on stand-ins are recorded, as what they compute may be an output of the program.
+They are interpreted under a journal of their own: their changes are undone at once, their reads are not assumptions.
+Operators that they run on fake tensors are recorded, since the results may be outputs of the program.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class ContainerFunctions:
     """`calls(function, *arguments)`, a `Caller` (program/trees/paths.py).
 
     Without `during`, nothing is being recorded: the arguments are the user's own, and operators run on real data. With
-    it, the call is made within that tracer's run.
-    of_results: a function that asks is told that this is an export. It is told no where it is about arguments, which
-    each call of the program takes apart as well: both must agree.
+    it, the call is made within that tracer's run. of_results: a query of the function whether this is an export is
+    answered yes. For arguments it is answered no: each call of the program takes them apart as well, and both must
+    agree.
     """
 
     def __init__(self, during: Tracer | None = None, of_results: bool = False) -> None:
@@ -88,7 +88,7 @@ def name_of(function: Any) -> str:
 
 
 def _made(tracer: Tracer) -> set[int]:
-    """The ids of the touched objects that the call has made itself: they keep what they hold."""
+    """Return the ids of the touched objects that the call has made itself: they keep their contents."""
     owners = tracer.journal.owners()
     if not owners:
         return set()

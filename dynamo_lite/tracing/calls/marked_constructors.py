@@ -1,4 +1,4 @@
-"""Constructors and `apply` methods that torch._export.wrappers marks: what it does beside calling them is for
+"""Constructors and `apply` methods that torch._export.wrappers marks: it calls them, and its other work is for
 torch.export's own tracer."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def wrapping_globals() -> frozenset[int]:
 
 
 def own(fn: FunctionType) -> Any:
-    """The class's own function, if `fn` is a marked one, behind torch._disable_dynamo or not; else None."""
+    """Return the class's own function, if `fn` is a marked one, wrapped by torch._disable_dynamo or not; else None."""
     inside: Any = fn
     while type(inside) is FunctionType:
         cells = dict(zip(inside.__code__.co_freevars, inside.__closure__ or ()))
@@ -52,8 +52,8 @@ def call_own(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def is_export_query() -> bool:
-    """Whether it is a marked function that asks, natively, if this is an export: it puts a call of itself into the
-    graph of torch.export then. The operators of what it wraps are recorded instead."""
+    """Whether a marked function queries, natively, if this is an export: it puts a call of itself into the graph of
+    torch.export then. The operators of the wrapped function are recorded instead."""
     frame: Any = sys._getframe(2)
     asked = vars(torch.compiler)
     while frame is not None and (frame.f_globals is asked or frame.f_globals["__name__"].startswith("dynamo_lite.")):

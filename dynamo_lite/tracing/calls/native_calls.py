@@ -1,4 +1,4 @@
-"""What the tracer does before the program calls something written in C: the verdict of the tables, carried out."""
+"""The tracer's work before the program calls a C function: it carries out the verdict of the tables."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Action = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any], CallVerdi
 
 
 def plan(fn: Any) -> tuple[Step | None, Step | None, Step | None]:
-    """The steps of a call plan for what is written in C: the verdict carried out; what is journaled after a rule has
-    let the call pass (it has judged the rest); and what keyword arguments mean."""
+    """Return the steps of a call plan for a C callable: the verdict carried out; the journaling after a rule has let
+    the call pass (it has judged the rest); and the handling of keyword arguments."""
     verdict = verdict_of(fn)
     if verdict is PYTHON:
         return None, None, None
@@ -53,7 +53,7 @@ def _in_turn(first: Step, second: Step) -> Step:
 
 
 def _check_iterators(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Refuse a call that moves on an iterator from outside."""
+    """Refuse a call that advances an iterator that existed before the call of forward."""
     for position, arg in enumerate(args):
         is_iterator = known_iterators.get(type(arg))
         if is_iterator is None:
@@ -67,7 +67,7 @@ def _check_iterators(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs:
 
 
 def _check_out(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """numpy's `out=` is written into (`...`: an array, also of no dims). Tensors are told by the operator."""
+    """Handle numpy's `out=`, which is written into (`...`: an array, also of no dims). Operators report tensors."""
     out = kwargs.get("out")
     for part in out if isinstance(out, tuple) else (out,):
         if numpy_arrays.is_array(part):
@@ -78,7 +78,7 @@ def _check_out(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def before_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """All steps of `plan`, for a rule that knows of no plan. NOT_HANDLED to go on, else what stands for the result."""
+    """Run all steps of `plan`, for a rule without a plan. NOT_HANDLED to continue, else the call's result."""
     native, _, keywords = plan(fn)
     answer = NOT_HANDLED if native is None else native(tracer, fn, args, kwargs)
     return keywords(tracer, fn, args, kwargs) if answer is NOT_HANDLED and keywords is not None else answer
@@ -124,7 +124,7 @@ def _mutates(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _arrays(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
-    """Outputs may be passed by position; a ufunc says where they begin, and a method does not write into its own."""
+    """Outputs may be passed by position; a ufunc's attributes give the first; a method does not write into its own."""
     first = getattr(fn, "nin", 1 if type(fn) is MethodDescriptorType else 0)
     shared_buffers.touch_arrays(tracer, (*args[first:], *kwargs.values()))
     return NOT_HANDLED
@@ -184,7 +184,7 @@ _CHANGING = frozenset({CallKind.MUTATES, CallKind.OPAQUE, CallKind.LOCK})
 
 
 def made(tracer: TracerView, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
-    """Whether the call has made its result, rather than looked it up: asked where the collector cannot tell."""
+    """Whether the call created its result rather than looked it up: for objects that the collector does not track."""
     if issubclass(type(fn), type):
         return True
     if any(result is arg for arg in args):

@@ -1,13 +1,13 @@
-"""Call plans: what a call means for a trace, decided once per callable and run.
+"""Call plans: how a call is handled in a trace, decided once per callable and run.
 
-A plan is the list of what features do before the call: *steps* `(tracer, fn, args, kwargs) -> answer or NOT_HANDLED`.
-A row of the tables below is a feature's own function: it looks at a callable and returns its step, or None where it has
-nothing to do with it. What depends on the frame, on the arguments or on state is asked by the step, in each call.
+A plan is the list of what features do before the call: *steps* `(tracer, fn, args, kwargs) -> answer or NOT_HANDLED`. A
+row of the tables below is a feature's own function: it looks at a callable and returns its step, or None if the feature
+does not handle it. Conditions on the frame, on the arguments or on state are checked by the step, in each call.
 
-Plans are kept by identity, with a reference that shows whether the id is still the callable's own. Kept are those of
-functions, of classes and of C callables: what such an object is does not change. (What may change of a function, its
-code and a mark as a constant, is asked in each call.) Those of other objects with a `__call__` are made for each call.
-When a feature wakes, all plans are made again.
+Plans are cached by identity, with a reference that shows whether the id is still the callable's own. Cached are those
+of functions, of classes and of C callables: such an object does not change its nature. (What may change of a function,
+its code and a mark as a constant, is checked in each call.) Those of other objects with a `__call__` are made for each
+call. When a feature wakes, all plans are made again.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from dynamo_lite.value_types import C_FUNCTIONS
 
 
 class Plan(NamedTuple):
-    """What happens before a call, in this order.
+    """The steps of a call, in this order.
 
-    callable: gives the callable that this is the plan of, or None when that is no more
-    before: the steps before a rule is asked
-    rule: answers the call, or lets it go on (a Python function at once: what it does is interpreted)
+    callable: returns the callable of this plan, or None if it no longer exists
+    before: the steps before the rule
+    rule: answers the call, or lets it go on (a Python function at once: it is interpreted)
     after: the steps after the rule
     keywords: a step for calls with keyword arguments
-    numbers: the last step, for callables that know nothing of sizes
+    numbers: the last step, for callables that do not support symbolic sizes
     """
 
     callable: Callable[[], Any]
@@ -59,9 +59,9 @@ class Plan(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What the tables say of a callable that is no Python function: the part of its plan that is the same in each run.
+    """The tables' entries for a callable other than a Python function: the part of its plan that never changes.
 
-    journal: stands for `native` after a rule that has judged the rest
+    journal: replaces `native` after a rule that has judged the rest
     """
 
     reads: Step | None
@@ -78,15 +78,15 @@ _WATCHERS: dict[str, Planner] = {
 }
 """Feature → the row that looks at every call while the feature is awake."""
 _WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": deferred_str.before_write}
-"""Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
+"""Feature → its listener for every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, hashing.plan_own_hash)
-"""What looks at Python functions for which there is no rule."""
+"""Planners for Python functions without a rule."""
 _BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)
-"""What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
+"""Planners for other callables without a rule, before the tables' verdict is carried out."""
 
 _KEPT = C_FUNCTIONS | {LruCacheWrapper}
 _outlines: dict[int, tuple[Any, Outline]] = {}
-"""id of a callable → (the callable, so that the id stays its own, what the tables say of it)."""
+"""id of a callable → (the callable, so that the id stays its own, its outline)."""
 
 
 _BY_ID: dict[int, tuple[Step, ...]] = {}
@@ -174,7 +174,7 @@ class CallPlans:
         return tuple(steps)
 
     def _outline(self, fn: Any, kind: type) -> Outline:
-        """What the tables say; kept where `verdict_of` keeps it: for what lives as long as the process."""
+        """Return the tables' entries; cached as in `verdict_of`: for callables that live as long as the process."""
         known = _outlines.get(id(fn))
         if known is not None:
             return known[1]

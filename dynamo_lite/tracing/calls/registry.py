@@ -127,13 +127,13 @@ def _of_generator(name: str) -> Step:
 
 _RANDOM = "global-rng"
 _DRAWS_IN_PYTHON: tuple[Any, ...] = (random.Random.shuffle,)
-"""Change a generator and what they are given by code that is interpreted."""
+"""Change a generator and their arguments by code that is interpreted."""
 _ASKS_THE_SYSTEM = "torch._C.Generator.seed"
 _TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
 
 
 def _true(name: str) -> Step:
-    """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
+    """Return the rule for a query whether this is a trace: yes. The program's reaction may differ from eager."""
     note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -148,7 +148,7 @@ def _true(name: str) -> Step:
 
 
 def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
+    """type(x): torch.Tensor for a FakeTensor, int for a SymInt."""
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         type_queries.type_of(tracer, args[0])
         return real_type(args[0])
@@ -160,14 +160,14 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
+    """str.join(separator, parts) and the like, whose C code reads the texts: the parts are made first, and examined."""
     if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
         return NOT_HANDLED
     return tracer.vm.call(fn, (args[0], tracer.vm.call(list, (args[1],))))
 
 
 def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """An import runs natively and outside of the trace: what a module makes at import outlives it."""
+    """Run an import natively and outside of the trace: objects that a module makes at import outlive it."""
     if _is_loaded(*args, **kwargs):
         return run_native(fn, args, kwargs)
     if not tracer.in_library():
@@ -178,7 +178,7 @@ def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: Any = 0) -> bool:
-    """Whether an import only looks up what is there. (`globals` is the package name for import_module.)"""
+    """Whether an import only looks up loaded modules. (`globals` is the package name for import_module.)"""
     module = sys.modules.get(name)
     if module is None or level or isinstance(globals, str):
         return False
@@ -186,7 +186,7 @@ def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any
 
 
 def _imported(name: Any, globals: Any = None, locals: Any = None, fromlist: Any = (), level: Any = 0) -> list[str]:
-    """The modules that an import asks for and that are not there, by their full names."""
+    """Return the modules that an import needs and that are not loaded, by their full names."""
     if isinstance(globals, str):
         name, level, package = str(name).lstrip("."), len(name) - len(name.lstrip(".")), globals
     else:
@@ -201,7 +201,7 @@ def _imported(name: Any, globals: Any = None, locals: Any = None, fromlist: Any 
 
 
 def call_copy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """copy.copy(tensor): another tensor on the same memory, which a stand-in's own protocol cannot make."""
+    """copy.copy(tensor): another tensor on the same memory, which a fake tensor's own protocol cannot make."""
     if not args or not is_tensor(args[0]):
         return NOT_HANDLED
     made = args[0].detach().requires_grad_(args[0].requires_grad)
@@ -265,11 +265,11 @@ _NAMED: tuple[NamedRules, ...] = (
 )
 """The rules of callables that are known by name; the later of two rows counts."""
 _made: tuple[list[dict[int, str]], dict[int, Step]] = ([], {})
-"""What `_of_names` has made last: the callables, and their rules."""
+"""The last result of `_of_names`: the callables, and their rules."""
 
 
 def _of_names() -> dict[int, Step]:
-    """The rules of `_NAMED` for what is loaded, made once for the same callables."""
+    """Return the rules of `_NAMED` for loaded modules, made once for the same callables."""
     global _made
     named = (*_NAMED, *assemble.assembly().named)
     found = [loaded(row.names) for row in named]
@@ -309,7 +309,7 @@ def table() -> dict[int, Step]:
 
 
 def outside_export(rows: dict[int, Any]) -> dict[int, Any]:
-    """The rules for what each call of the program does as well, which is no export: its arguments are taken apart."""
+    """Return the rules for code that each call of the program runs as well: taking arguments apart."""
     return rows | {key: _false(name) for key, name in loaded(skipped_calls.TRUE_WHILE_TRACING).items()}
 
 

@@ -1,4 +1,4 @@
-"""What torch.compiler.substitute_in_graph has registered: functions to trace in the place of others.
+"""Functions to trace in place of others, registered with torch.compiler.substitute_in_graph.
 
 The registry is TorchDynamo's own and is looked at only if TorchDynamo is loaded, which the decorator does. Its own
 entries (Python versions of built-in functions) are left alone: here the built-in functions themselves are called.

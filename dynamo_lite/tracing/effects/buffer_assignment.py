@@ -20,7 +20,7 @@ from dynamo_lite.tracing.interfaces import TracerView
 def check_assigned(tracer: TracerView, assigned: dict[str, Change]) -> None:
     """Refuse an assignment (by buffer name) that a copy does not carry. Raises a GraphBreak at the assignment's line.
 
-    The new value may share memory with an input: only the caller's own later writes would tell, which a note says.
+    The new value may share memory with an input: only the caller's own later writes would show it; a note states this.
     """
     recorder = tracer.recorder
     changed = {name: c for name, c in assigned.items() if recorder.lift(c.new) is not recorder.lift(c.old)}
@@ -70,5 +70,5 @@ def _others(storages: dict[str, int], name: str) -> set[int]:
 
 
 def _storage(fake: torch.Tensor) -> int:
-    """Equal for stand-ins that share memory. A sparse tensor has no storage of its own."""
+    """Return a key that is equal for fake tensors that share memory. A sparse tensor has no storage of its own."""
     return int(fake.untyped_storage()._cdata) if fake.layout is torch.strided else id(fake)

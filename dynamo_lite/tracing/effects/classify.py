@@ -1,9 +1,9 @@
-"""From the journal to what the program must carry, may drop, or cannot do.
+"""From the journal to the changes that the program must carry, may drop, or cannot express.
 
-Only changes of objects from outside count. Each is one of:
+Only changes of objects that existed before the call count. Each is one of:
 - a registered buffer's new value: part of the program (`buffer_updates`);
 - invisible: the same value as before, or a scratch attribute that is written before it is read: dropped, with a note;
-- pending: a later call would perhaps see it. A second trace from the state after the first decides (pipeline.py).
+- pending: may be visible to a later call; decided by a second trace from the state after the first (pipeline.py).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 PROCESS_WIDE = frozenset(
     {"stdout", "stderr", "stdin", "excepthook", "unraisablehook", "displayhook", "breakpointhook", "argv", "path"}
 )
-"""What the whole process looks at in the module sys: never scratch."""
+"""Names in the module sys that the whole process reads: never scratch."""
 
 
 def classify(tracer: TracerView) -> Effects:
@@ -94,7 +94,7 @@ def _outside(tracer: TracerView) -> set[int]:
 
 
 def _held_by_arrays(tracer: TracerView, untracked: set[int]) -> set[int]:
-    """Those of the objects with these ids that an array from outside held: the collector knows of no array."""
+    """Return the objects with these ids that an older array held: the collector tracks no array."""
     writes, owners = tracer.writes, tracer.journal.owners()
     touched = set(map(id, owners))
     found = tracer.journal.held_before(set(map(id, filter(writes.is_from_outside, owners))), untracked)
@@ -105,9 +105,9 @@ def _held_by_arrays(tracer: TracerView, untracked: set[int]) -> set[int]:
 
 
 def _made(tracer: TracerView, outside: set[int]) -> set[int]:
-    """The ids of the touched objects that the run has made, as far as the collector knows.
+    """Return the ids of the touched objects that the run has made, as far as the collector knows.
 
-    They keep what they hold: a result may have one as a constant (an enum's member, an object without tensors, a key).
+    They keep their contents: a result may have one as a constant (an enum's member, an object without tensors, a key).
     """
     if not tracer.sees_python:
         return set()
@@ -160,9 +160,9 @@ _qualname_of: Callable[[type], str] = vars(type)["__qualname__"].__get__
 def place_owned_dicts(
     tracer: TracerView, young_among: Callable[[list[Any]], set[int]], among: set[int] | None = None
 ) -> set[int]:
-    """Tells the dicts of objects that the program made from those of older objects, whose ids are returned.
+    """Separate the dicts of new objects from those of older objects, and return the ids of the latter.
 
-    among: the ids of the dicts that are asked about (default: all).
+    among: the ids of the dicts to examine (default: all).
     """
     older = set()
     rows = [(key, owner) for key, owner in tracer.own(OwnedDicts).rows() if among is None or key in among]
@@ -177,8 +177,8 @@ def place_owned_dicts(
 
 
 def _is_state_kept(change: Change, registry: str) -> bool:
-    """Whether a change of a registry is no new value of a buffer, so that later calls may not tell (a second trace
-    decides): a buffer that was not there or had another shape, a parameter that is another of the model's."""
+    """Whether a change of a registry is not a new value of a buffer, so that a second trace decides whether later calls
+    see it: a buffer that was absent or had another shape, a parameter that is another of the model's."""
     old, new = change.old, change.new
     if registry == "_parameters":
         return isinstance(new, nn.Parameter) and not is_fake(new)
@@ -190,7 +190,7 @@ def _is_state_kept(change: Change, registry: str) -> bool:
 
 
 def _are_known_equal(one: Any, other: Any) -> bool:
-    """Whether two sizes are equal whatever the inputs are: no line of the program asks here."""
+    """Whether two sizes are equal for all inputs: this is not a query of the program."""
     answer = one == other
     return answer if type(answer) is bool else bool(answer.node.statically_known_true(__file__, 0))
 
@@ -204,9 +204,9 @@ def _assigned_buffer(tracer: TracerView, change: Change, registry: str, path: st
 
 
 def _same_value(old: Any, new: Any) -> bool:
-    """Equal atoms, or tuples of them. Other objects with a new identity are changes, whatever their `==` says.
+    """Whether two values are equal atoms, or tuples of them. Other new objects count as changes, despite `==`.
 
-    A size that varies is no atom, and is not compared with a number (which would be a condition of the program).
+    A size that varies is not an atom, and is not compared with a number (which would be a condition of the program).
     """
     if type(old) is not type(new):
         return False

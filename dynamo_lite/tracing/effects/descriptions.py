@@ -99,10 +99,10 @@ def records(
     pending: Verdict,
     rests_on: Callable[[Change], tuple[str, ...]] | None = None,
 ) -> list[Effect]:
-    """The effects of a run, for people. `pending` says what became of those that were pending, `rests_on` what must not
-    change after them.
+    """Return the effects of a run, for people. `pending` is the verdict on those that were pending, `rests_on` returns
+    the state that must not change after them.
 
-    To be asked while the heap is as the run left it.
+    To be called while the heap is as the run left it.
     """
     found = [
         _record(run_tracer, change, "buffer", f"self.{name}", Verdict.CARRIED)
@@ -161,11 +161,11 @@ def describe(value: Any, limit: int = 80) -> str:
 
 @dataclass
 class Effects:
-    """The net effects of one run on what was there before it."""
+    """The net effects of one run on objects that existed before it."""
 
     buffer_updates: dict[str, torch.Tensor] = field(default_factory=dict)
     assigned: dict[str, Change] = field(default_factory=dict)  # the same, as changes
-    others: list[Effect] = field(default_factory=list)  # what is no change of an object: a setting, an argument
+    others: list[Effect] = field(default_factory=list)  # not a change of an object: a setting, an argument
     dropped: list[Change] = field(default_factory=list)
     pending: list[Change] = field(default_factory=list)
     made: set[int] = field(default_factory=set)  # ids of the touched objects that the run has surely made

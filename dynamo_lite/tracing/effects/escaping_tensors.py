@@ -1,6 +1,6 @@
 """Tensors and sizes of the run where flattening a result does not find them: in a closure, a set, a key, an iterator.
 
-What a program returns besides its tensors are constants. One that holds a stand-in would give it to the caller.
+A program's results other than tensors are constants. One that holds a fake tensor would pass it to the caller.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 def first_holder(tracer: TracerView, constants: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
-    """The first of (path, constant) from which a tensor or a size of this run can be reached, or that is an iterator
-    of the run, which the first caller would use up.
+    """Return the first of (path, constant) from which a tensor or a size of this run can be reached, or that is an
+    iterator of the run, which the first caller would exhaust.
 
-    Followed are objects that the run made. What was there before holds none of them at the end: the journal knows each
-    such write.
+    Objects that the run made are followed. Older ones hold none of them at the end: the journal has each such write.
     """
     asked = [(path, constant) for path, constant in constants if not _is_plain(constant)]
     if asked:

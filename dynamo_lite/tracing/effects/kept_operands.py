@@ -1,11 +1,11 @@
-"""Operands of torch.cond and scan that autograd keeps for the backward, and that the program changes in place later.
+"""Operands of torch.cond and scan that autograd saves for the backward, and that the program changes in place later.
 
-In eager autograd keeps what each operator of the side taken needs, and refuses the backward if that has been changed.
-The operator as a whole keeps all its operands, so a backward that eager has would be refused: it gets a copy.
+In eager autograd saves the operands of each operator of the side taken, and refuses the backward if they have been
+changed. The operator as a whole saves all its operands, so eager's backward would be refused: it gets a copy.
 
-torch makes the backward of both sides, whichever is taken. One that changes in place what its own backward needs, so
-that eager refuses the backward where it is taken, would take the other side's away: within a side, too, operators get
-copies of what is changed behind them.
+torch makes the backward of both sides, whichever is taken. A side that changes in place an operand of its own backward,
+so that eager refuses the backward where it is taken, would prevent the other side's: within a side, too, operators get
+copies of operands that are changed after them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def separate(recorder: Recorder, leaves: list[Any], assigned: Iterable[str]) -> 
 
 @dataclass(frozen=True)
 class _Part:
-    """A sub-graph, as what the analysis takes. Its operands are its inputs."""
+    """A sub-graph, as input of the analysis. Its operands are its inputs."""
 
     graph: fx.Graph
     modules: Mapping[str, fx.GraphModule]
@@ -75,7 +75,7 @@ def _separate_within(sides: Iterable[fx.GraphModule]) -> None:
 
 
 def _separate_in(graph: fx.Graph, keepers: set[fx.Node], analysis: AliasAnalysis, later: Roots) -> None:
-    """later: the memory that is written to behind the graph."""
+    """later: the memory that is written to after the graph."""
     for node in reversed(list(graph.nodes)):
         if node in keepers:
             _separate(node, analysis, later)
@@ -83,7 +83,7 @@ def _separate_in(graph: fx.Graph, keepers: set[fx.Node], analysis: AliasAnalysis
 
 
 def _separate(node: fx.Node, analysis: AliasAnalysis, later: Roots) -> None:
-    """later: the memory that is written to behind `node`."""
+    """later: the memory that is written to after `node`."""
     for operand in node.all_input_nodes:
         value = operand.meta.get("val")
         if isinstance(value, torch.Tensor) and analysis.roots[operand] & later:
@@ -104,7 +104,7 @@ def _call(op: Any, args: tuple[Any, ...], before: fx.Node, kwargs: Mapping[str, 
 
 
 def _separate_saved(graph: fx.Graph, analysis: AliasAnalysis) -> None:
-    """Give the operators of a side copies of what is changed behind them, or by themselves."""
+    """Give the operators of a side copies of operands that are changed after them, or by themselves."""
     inputs = {node for node in graph.nodes if node.op == "placeholder"}
     differentiable = reached(graph, True, inputs)
     later: Roots = NOTHING

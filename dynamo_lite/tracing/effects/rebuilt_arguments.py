@@ -1,12 +1,12 @@
 """Arguments in containers that functions of a library or the user take apart and make (`ContainerFunctions`).
 
-The run gets containers that the registered function makes of stand-ins. It may compute what it puts in there (a copy, a
-view, a concatenation with nothing), and leave out what the user's own object holds:
+The run gets containers that the registered function makes of fake tensors. The function may compute their contents (a
+copy, a view, a concatenation with nothing), and omit state that the user's own object holds:
 
-- a tensor that flatten gives back for a leaf, with the value of that leaf in the example, *is* that input;
-- any other tensor is what recorded operators make of the inputs, and may not be changed in place: eager would change
-  the user's;
-- what the user's object has and the made one lacks, or has otherwise, may be read by the program only where that
+- a tensor that flatten returns for a leaf, with the value of that leaf in the example, *is* that input;
+- any other tensor is computed from the inputs by recorded operators, and may not be changed in place: eager would
+  change the user's;
+- state of the user's object that the made one lacks, or that differs, may be read by the program only if that
   makes no difference (run/lost_state.py).
 """
 
@@ -38,7 +38,7 @@ from dynamo_lite.value_types import CONSTANTS, SAVED_CONSTANTS
 
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 REMADE: Final = object()
-"""Stands for a leaf that the registered flatten function computes each time."""
+"""Marks a leaf that the registered flatten function computes each time."""
 _NAMED = (type, FunctionType, BuiltinFunctionType)
 _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
 
@@ -72,9 +72,9 @@ class MissingPart:
 
 @dataclass
 class RoundTrip:
-    """What becomes of the example's own arguments, taken apart and made again.
+    """The result of taking the example's own arguments apart and making them again.
 
-    kept: the leaves that come back with the value that they had; made: those that flatten makes each time.
+    kept: the leaves that come back with an unchanged value; made: those that flatten makes each time.
     """
 
     kept: set[int] = field(default_factory=set)
@@ -82,7 +82,7 @@ class RoundTrip:
     lost: list[MissingPart] = field(default_factory=list)
 
     def lost_places(self, inputs: FlatInputs) -> frozenset[tuple[int, Any]]:
-        """(id of the user's object, name) of what is lost."""
+        """Return (id of the user's object, name) of the lost state."""
         call = inputs.args, inputs.kwargs
         return frozenset((id(_owner(call, part)), part.key.name) for part in self.lost)
 
@@ -125,7 +125,7 @@ def _same_leaf(old: Any, new: Any) -> bool:
 
 
 def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int, int]]) -> Iterator[MissingPart]:
-    """Where two objects of one structure hold what is not the same."""
+    """Yield the differences between two objects of one structure."""
     if old is new or (id(old), id(new)) in seen:
         return
     seen.add((id(old), id(new)))
@@ -170,7 +170,7 @@ def text_of(value: Any) -> str:
 def rebuild(
     inputs: FlatInputs, tracer: Tracer, leaves: list[Any], trip: RoundTrip
 ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], list[Any]]:
-    """The arguments of the run, made of stand-ins while operators are recorded, and what stands for each leaf now."""
+    """Return the arguments of the run, made of fake tensors while operators are recorded, and the new leaves."""
     calls, recorder = ContainerFunctions(tracer), tracer.recorder
     call = inputs.unflatten(leaves, calls)
     back = [leaf for _, leaf in flatten(call, calls).leaves]
@@ -196,7 +196,7 @@ def rebuild(
 
 
 def _protect(recorder: Recorder, call: Any, leaves: list[Any], trip: RoundTrip) -> None:
-    """Refuse in-place changes of what is no tensor of the user's: the user's own would not change."""
+    """Refuse in-place changes of tensors that are not the user's: the user's own would not change."""
     stand_ins = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     inputs = {storage_key(leaf) for leaf in stand_ins}
     made = [leaf for i, leaf in enumerate(leaves) if i in trip.made]
@@ -229,7 +229,7 @@ class HeldConstant:
 
 
 def state_kept(call: Any) -> list[HeldConstant]:
-    """What the containers of registered functions in `call` hold beside tensors, before the program runs."""
+    """Return the state other than tensors in the containers of registered functions, before the program runs."""
     found: list[HeldConstant] = []
     todo: list[tuple[Any, tuple[Key, ...], bool]] = [(call, (), False)]
     seen: set[int] = set()
@@ -250,8 +250,8 @@ def state_kept(call: Any) -> list[HeldConstant]:
 def state_reads(
     tracer: Tracer, inputs: FlatInputs, kept: list[HeldConstant], leaves: list[Any], lost: Sequence[MissingPart] = ()
 ) -> tuple[StateRead, ...]:
-    """Checks for later calls: what the program has read of it. leaves: the flat inputs of the run; lost: what the
-    user's object has otherwise, and the program is the same with."""
+    """Return checks for later calls of the state that the program has read. leaves: the flat inputs of the run; lost:
+    the differences of the user's object with which the program is the same."""
     places, found = tracer.reads.places, []
     numbers = {id(leaf) for leaf in leaves if isinstance(leaf, torch.SymInt)}
     also = {(part.path, part.key): (part.value,) for part in lost}
@@ -275,7 +275,7 @@ def words_of(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
 
 
 def lost_reads(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> list[tuple[MissingPart, GraphBreak]]:
-    """The parts that the program has read though the run's container does not have the user's, with the refusals."""
+    """Return the parts that the program has read but the run's container lacks, with their graph breaks."""
     places, found = tracer.reads.places, []
     for part in lost:
         owner = _owner(call, part)
@@ -289,7 +289,7 @@ def lost_reads(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> list[t
 
 
 def put_back(call: Any, lost: Sequence[MissingPart]) -> None:
-    """Gives the run's containers what the user's have (`MissingPart.can_be_put_back`)."""
+    """Give the run's containers the user's state (`MissingPart.can_be_put_back`)."""
     for part in lost:
         owner = _owner(call, part)
         if part.key.kind == "attr":
@@ -312,10 +312,10 @@ def _row(how: str, owner: Any, key: Key) -> tuple[str, int, Any]:
 def changed_arguments(
     tracer: Tracer, inputs: FlatInputs, leaves: list[Any], call: tuple[tuple[Any, ...], dict[str, Any]]
 ) -> list[str]:
-    """The names of the arguments whose containers no longer hold what they held before the run.
+    """Return the names of the arguments whose containers have changed their contents during the run.
 
     `leaves` are those of the containers `call` that the run got; REMADE for one that cannot be compared: whether the
-    program has written into that container is asked instead.
+    program has written into that container is checked instead.
     """
     calls, (args, kwargs) = ContainerFunctions(tracer), call
     lost = [(_owner(call, part), part.key) for part in inputs.restored.lost] if inputs.is_foreign else []
@@ -333,8 +333,8 @@ def changed_arguments(
 
 
 def _is_written(tracer: Tracer, value: Any, lost: Sequence[tuple[Any, Key]]) -> bool:
-    """Whether the program has changed what a container of registered functions holds beside its leaves. lost: (owner,
-    part) of what the user's own holds otherwise: any write there is a change."""
+    """Whether the program has changed a container of registered functions beside its leaves. lost: (owner, part) of the
+    differences of the user's own: any write there is a change."""
     own = tracer.heap.young_among(tuple(contents.containers(value)))
     if any(id(owner) in own and tracer.journal.is_written(owner, key.name) for owner, key in lost):
         return True
@@ -342,8 +342,8 @@ def _is_written(tracer: Tracer, value: Any, lost: Sequence[tuple[Any, Key]]) -> 
 
 
 def eager_state(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> dict[int, dict[Key, Any]]:
-    """What eager finds otherwise than the run in its containers: id of one → part → the user's value, where the program
-    has put nothing."""
+    """Return the state of containers that differs in eager from the run: id of one → part → the user's value, where the
+    program has written nothing."""
     found: dict[int, dict[Key, Any]] = {}
     for part in lost:
         owner = _owner(call, part)

@@ -18,10 +18,10 @@ _SETS = (set, frozenset)
 
 
 def is_made_alike(change: Change, tracer: TracerView) -> bool:
-    """Whether a change puts a container in the place of another of the same type that holds the same objects.
+    """Whether a change replaces a container by another of the same type that holds the same objects.
 
-    Such a change is none only from the second call on: before, others may hold the first container too. The program may
-    not have asked which container it is.
+    Such a change has no effect only from the second call on: before, others may hold the first container too. The
+    program may not have checked the container's identity.
     """
     compared = (ids for how, *ids in tracer.reads.places if how == "is")
     if any(id(container) in ids for ids in compared for container in (change.old, change.new)):
@@ -33,7 +33,7 @@ def is_made_alike(change: Change, tracer: TracerView) -> bool:
 
 
 def _alike(old: Any, new: Any, before: dict[int, Any], depth: int = 8) -> bool:
-    """before: id of a container → what it held before the run. (One that the run has filled and then replaced; if the
+    """before: id of a container → its contents before the run. (One that the run has filled and then replaced; if the
     program still holds it, that is a change of its own.)"""
     kind = type(old)
     if kind is not type(new) or not depth:

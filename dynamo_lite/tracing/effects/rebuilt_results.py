@@ -1,8 +1,8 @@
 """Results in containers that functions of a library or the user take apart and make.
 
-The program returns the leaves, and its caller gets what the registered unflatten function makes of them. What else the
-object holds in eager is lost where that function makes something else of it: the length of a cache that keeps its last
-items only. The next call would go on with it.
+The program returns the leaves, and its caller gets the result of the registered unflatten function. Other state of the
+object in eager is lost if that function does not restore it: the length of a cache that keeps its last items only. The
+next call would continue with it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _MISSING = object()
 def lost_in_result(
     recorder: Recorder, result: Any, flat: Flat, call: Caller, given: Mapping[int, Mapping[Key, Any]]
 ) -> Iterator[tuple[str, str, str, bool]]:
-    """(what, eager's value, the program's, whether it is a constant or a size) for what the caller gets otherwise than
-    in eager: constants and sizes, and the classes and functions that the arguments' containers lose.
+    """Yield (what, eager's value, the program's, whether it is a constant or a size) for differences of results from
+    eager's: constants and sizes, and the classes and functions that the arguments' containers lose.
 
-    flat: the result, taken apart; call: how registered functions are called; given: what the user's own arguments hold
-    and the run's do not (`rebuilt_arguments.eager_state`).
+    flat: the result, taken apart; call: how registered functions are called; given: state of the user's arguments that
+    the run's lack (`rebuilt_arguments.eager_state`).
     """
     if not has_foreign(flat.spec):
         return

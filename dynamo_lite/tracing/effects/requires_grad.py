@@ -58,7 +58,7 @@ def requires_grad_without_inputs(recorder: Recorder, tensor: torch.Tensor) -> bo
 
 
 def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
-    """A constant that is no leaf of the autograd graph, and through which a gradient flows from an output in eager."""
+    """Return a constant that is not a leaf of the autograd graph, if eager's gradient of an output flows through it."""
     constants = [
         lifted
         for lifted in recorder.lifted
@@ -72,9 +72,9 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
 
 
 def inputs_cut_off(recorder: Recorder, leaves: list[Any], outputs: FlatOutputs, cut: set[fx.Node]) -> list[int]:
-    """The numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop: torch
-    2.13 computes it wrongly. (With inputs that require grad, a loop is no while_loop, or is refused.) Or through one of
-    the nodes `cut`, which are detached or carried by a loop under no_grad."""
+    """Return the numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop
+    (wrong in torch 2.13; with inputs that require grad, there is no while_loop, or an error), or through one of the
+    nodes `cut`, which are detached or carried by a loop under no_grad."""
     graph, modules = recorder.graph, recorder.modules
     if cut:  # of what is used behind
         results = {value for value in outputs.values if isinstance(value, fx.Node)}
@@ -110,8 +110,8 @@ def _cuts(node: fx.Node, modules: Mapping[str, fx.GraphModule], cut: Container[f
 def lost_behind(
     recorder: Recorder, outputs: FlatOutputs, assigned: Iterable[torch.Tensor], unlike: UnlikeSides
 ) -> list[str]:
-    """Why gradients that eager has in the example are lost, of those that the caller can ask for: the results go into
-    an output, or into what later calls see. assigned: the new values of buffers."""
+    """Return why gradients that eager has in the example are lost, for those that the caller can request: the results
+    go into an output, or into state that later calls see. assigned: the new values of buffers."""
     graph, modules, whys = recorder.graph, recorder.modules, dict[str, None]()
     if any(_holds(node, modules, unlike.unsure) for node in graph.nodes):
         whys["whether a tensor that is changed in place requires grad depends on the data"] = None
@@ -189,7 +189,7 @@ def nodes_requiring_grad(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
 
 
 def _may_share_memory(operator: Any) -> bool:
-    """Whether an operator's schema says that it writes to an argument or returns a view of one."""
+    """Whether an operator's schema declares that it writes to an argument or returns a view of one."""
     known = _sharing.get(id(operator))
     if known is None:
         answer = any(argument.alias_info is not None for argument in operator._schema.arguments)

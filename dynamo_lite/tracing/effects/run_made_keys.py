@@ -1,8 +1,8 @@
 """Entries of an older dict under an object that the run itself made.
 
-No later call has that key: it, which makes an object of its own, cannot ask for the entry, and only who looks
-at the dict as a whole (its length, its keys) could tell that it is there. functools.singledispatchmethod keeps its
-bound methods so, under the instance, and since the method holds the instance the entry outlives it.
+No later call has that key: it creates an object of its own, so it cannot look the entry up, and only code that reads
+the dict as a whole (its length, its keys) could see the entry. functools.singledispatchmethod keeps its bound methods
+so, under the instance, and since the method holds the instance the entry outlives it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _AS_A_WHOLE = frozenset({"items", "keys", "length", "truth", "parts"})
 
 
 def is_under_an_own_key(tracer: TracerView, change: Change) -> bool:
-    """Whether the change is a new entry that no later call can find, in a dict that the program asks by key only."""
+    """Whether the change is a new entry that no later call can find, in a dict that the program reads by key only."""
     if change.part != "items" or change.old is not MISSING or type(change.owner) is not dict:
         return False
     key = change.key() if type(change.key) is weakref.ref else change.key

@@ -1,7 +1,7 @@
-"""What each call writes in an older container before it reads it: `self.features["layer1"] = output` in a hook, and
-all that a list, a dict or a set holds that each call empties first (`self.records.clear()`).
+"""Entries of an older container that each call writes before it reads them: `self.features["layer1"] = output` in a
+hook, and all contents of a list, a dict or a set that each call empties first (`self.records.clear()`).
 
-As with an attribute that is written first, what the entry held cannot matter, nor what is left in it. The first call,
+The entry is overwritten before it is read, so neither its old nor its final value affects the program. The first call,
 which finds no such key, is judged by the second trace.
 """
 
@@ -23,9 +23,9 @@ from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
 
 def is_scratch_entry(tracer: TracerView, change: Change) -> bool:
-    """Whether an instruction of the program wrote the entry, which was there, before anything could tell its value.
+    """Whether an instruction of the program wrote the existing entry before anything could depend on its value.
 
-    The run is over: the boundary between old and young objects ends here (the heap is asked who holds the dict).
+    The run is over: the boundary between old and new objects ends here (the heap is searched for holders of the dict).
     """
     owner, key, reads = change.owner, change.key, tracer.reads
     if type(owner) not in (dict, OrderedDict) or ("item", id(owner), key) not in reads.written:
@@ -36,7 +36,7 @@ def is_scratch_entry(tracer: TracerView, change: Change) -> bool:
 
 
 def was_emptied(tracer: TracerView, change: Change) -> bool:
-    """Whether the program emptied the container before anything could tell what it held. The run is over, as above."""
+    """Whether the program emptied the container before its contents could matter. The run is over, as above."""
     owner = change.owner
     if not tracer.reads.emptied.get(id(owner)):
         return False
@@ -44,8 +44,8 @@ def was_emptied(tracer: TracerView, change: Change) -> bool:
 
 
 def _is_read_by_name(tracer: TracerView, found: dict[object, object]) -> bool:
-    """Whether who reads the dict must name it: it is no namespace of an object, and nothing else reads it for the
-    program (a function its keyword defaults, a partial its arguments, a view or a mapping proxy what is below it)."""
+    """Whether all readers of the dict must name it: it is not a namespace of an object, and nothing reads it for the
+    program (as a function its keyword defaults, a partial its arguments, a view or a mapping proxy its dict)."""
     if tracer.own(OwnedDicts).owner_of(found) is not None:
         return False
     tracer.heap.end()  # get_referrers does not look at frozen objects
@@ -78,10 +78,10 @@ def was_looked_at(tracer: TracerView, owner: Any, namespace: Any, key: Any) -> b
 
 
 def is_scratch(tracer: TracerView, change: Change) -> bool:
-    """Written before it was read, in a place that existed before: what it held cannot matter.
+    """Whether an existing place was written before it was read, so that its old value cannot matter.
 
-    A name that did not exist is not scratch yet: the program may have asked whether it is there. The second trace,
-    where it is there, tells.
+    A name that did not exist is not scratch yet: the program may have checked whether it exists. The second trace, in
+    which it does, decides.
     """
     read = tracer.reads.read_first
     owner = change.owner

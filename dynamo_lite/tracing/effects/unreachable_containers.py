@@ -44,7 +44,7 @@ def unreachable(tracer: TracerView, changes: list[Change]) -> set[int]:
 
 
 def _taken_away(tracer: TracerView) -> set[int]:
-    """ids of what the objects that the run has written to held before."""
+    """Return the ids of the former contents of the objects that the run has written to."""
     found: set[int] = set()
     for snapshot in tracer.journal.snapshots():
         contents = snapshot.contents

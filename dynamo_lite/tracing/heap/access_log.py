@@ -1,8 +1,8 @@
-"""What the program read from outside, written down as it happens: cheap, by identity, nothing resolved.
+"""The program's reads of older objects, recorded as they happen: cheap, by identity, nothing resolved.
 
-A row says *how* an object was looked at, *which* (its id) and with what *key* (accesses.py), and where the program was
-the first time. Ids are enough: an object from outside outlives the run (its old contents are in the journal), and the
-rows of objects that the run made belong to no object afterwards. What the program wrote before it read it is no
+A row has *how* an object was looked at, *which* (its id) and with what *key* (accesses.py), and the program's position
+the first time. Ids are enough: an older object outlives the run (its old contents are in the journal), and the rows of
+objects that the run made belong to no object afterwards. A value that the program wrote before it read it is not an
 assumption. The values are looked up after the run, when the heap is again as it was before (walk.py).
 """
 
@@ -57,18 +57,18 @@ class Reads:
         self.refuse: Callable[..., Any] | None = None  # ends the trace
         self.is_alone = False  # whether a read of an item of a dict is a row here and no more
         self.seen: dict[tuple[int, str], type] = {}
-        """(id of an object, name of an attribute) → the object's type: reads that leave nothing new, as all that a read
-        of this attribute of such an object writes down is there. (An object with the same id later on is the run's
-        own as this one was: its class is what the rows are about.)"""
+        """(id of an object, name of an attribute) → the object's type: reads that add nothing, as all rows for a read
+        of this attribute of such an object exist. (An object with the same id later on is the run's own as this one
+        was: the rows are about its class.)"""
         self.seen_names: set[tuple[int, int, str]] = set()
-        """(id of a namespace, id of the globals of the module that asks, name): the same for globals and builtins."""
+        """(id of a namespace, id of the globals of the reading module, name): the same for globals and builtins."""
         self.trusted: dict[int, bool | None] = {}  # id of a function's globals → whether its functions are trusted
         self.places: dict[Place, Site | None] = {}
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
         self.deleted: set[Place] = set()  # keys that had to be there for the program to delete them, first of all
         self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
         self.emptied: dict[int, bool] = {}
-        """id of a container that the program emptied → whether it did so before anything could tell what it held"""
+        """id of a container that the program emptied → whether nothing had read its contents before"""
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
         self.arrays_of_objects: dict[int, Any] = {}
@@ -82,7 +82,7 @@ class Reads:
             tuple[int, str], AskedInstances
         ] = {}  # (id of a class, name) → its instances that were asked
         self.of_tensors: dict[str, Site | None] = {}  # names of methods and attributes of tensors
-        self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that tell a setting of the process
+        self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that return a setting of the process
         self.read_first: dict[tuple[int, Any], bool] = {}
         """(id of an object, name or index) → whether the program's instructions read it before they wrote it."""
         self.quiet = Quiet()
@@ -133,7 +133,7 @@ class Reads:
             places.update(dict.fromkeys(new, self.site()))
 
     def _check_namespace(self, owner: Any) -> None:
-        """A stand-in's `__dict__` holds what it stands for, too: the program may look up names in it, and no more."""
+        """Check a read of a fake tensor's `__dict__`, which has internal entries: only names may be looked up."""
         if type(owner) is dict and "fake_mode" in owner and "_fake_device" in owner and self.refuse is not None:
             self.refuse("tensor-attribute", name="__dict__")
 
@@ -219,7 +219,7 @@ class Reads:
                 break
 
     def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
-        """Observer.on_read of a tensor: what torch answers is in the tensor's facts, what the user put there is not."""
+        """Observer.on_read of a tensor: torch's answers are in the tensor's facts, attributes of the user are not."""
         if key not in self.of_tensors:
             self.of_tensors[key] = self.site()
         if key in _namespace_of(owner):
@@ -290,7 +290,7 @@ class Reads:
 
     @contextmanager
     def without_order(self) -> Iterator[None]:
-        """What is read here does not tell in which order a dict has its keys."""
+        """Open a context in which reads do not depend on the order of a dict's keys."""
         orders, self.key_orders = self.key_orders, None
         try:
             yield
@@ -324,7 +324,7 @@ class Reads:
             self.written.setdefault(place, len(self.written))
 
     def empties(self, owner: Any) -> None:
-        """The program empties a container: what that held until now is no assumption if nothing has looked at it."""
+        """Record that the program empties a container: contents that nothing has read are not an assumption."""
         ident = id(owner)
         if ident in self.emptied or type(owner) not in EMPTIED:
             return

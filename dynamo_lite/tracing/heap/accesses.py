@@ -5,7 +5,7 @@ how            what the program read                           key
 =============  ==============================================  ========================
 "attr"         an attribute, or that it is not there           its name
 "item"         an item, or that it is not there                its key
-"entry"        an item whose key is no atom, or that it is not there
+"entry"        an item whose key is not an atom, or its absence
 "key"          whether a key is there                          the key
 "cell"         the contents of a closure's cell
 "length"       the number of items
@@ -18,7 +18,7 @@ how            what the program read                           key
 "is"           whether it is another object                    the other's id
 "context"      the value of a ContextVar
 "referent"     what a weak reference refers to
-"own"          what the class's own namespace has under    the name
+"own"          what the class's own namespace has under        the name
                a name, or that it is not there
 "class"        everything that a class and its
                bases have
@@ -51,11 +51,11 @@ KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 STANDING_FOR_OTHERS: frozenset[type] = frozenset(
     {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
 )
-"""Types of objects that a read makes and that show another one: what is known of one says nothing of the next."""
+"""Types of objects that a read creates as a proxy of another one: facts about one do not hold for the next."""
 WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
-"""Looks at an object that can tell any of its attributes or items."""
+"""Looks at an object that can depend on any of its attributes or items."""
 OF_CONTENTS = frozenset({"item", "entry", "key", "length", "truth", *WHOLE})
-"""Looks at what a container holds."""
+"""Looks at the contents of a container."""
 _DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
 VIEWS: frozenset[type] = frozenset(
     {types.MappingProxyType, *(type(view) for d in _DICTS for view in (d.keys(), d.values(), d.items()))}
@@ -67,7 +67,7 @@ _QUIET: tuple[type, ...] = (
     torch.memory_format, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.CodeType,
 )  # fmt: skip
-"""Instances tell nothing beyond their value, their type or their own rules."""
+"""Types whose instances show nothing beyond their value, their type or their own rules."""
 
 
 class Site(NamedTuple):
@@ -93,8 +93,8 @@ Place = tuple[str, int, Any]
 
 
 class AskedInstances(NamedTuple):
-    """Instances of one class that were asked for one name: where first, the id of the base that has the name (0: none
-    has), the ids of the instances."""
+    """Instances of one class on which one name was looked up: where first, the id of the base that has the name (0:
+    none has), the ids of the instances."""
 
     site: Site | None
     base: int
@@ -119,7 +119,7 @@ class HasClass(dict[type, bool]):
 
 
 def token(key: Any) -> Any:
-    """What stands for a key of a dict in our own: no `__hash__` or `__eq__` of the program may be called for it."""
+    """Return a substitute for a key in dicts of ours: no `__hash__` or `__eq__` of the program may be called."""
     kind = type(key)
     if kind in KEYS:
         return key
@@ -129,6 +129,6 @@ def token(key: Any) -> Any:
 
 
 def is_known_by_identity(key: Any) -> bool:
-    """Whether a key (or what it weakly refers to) is equal to itself alone: its class has object's own comparison."""
+    """Whether a key (or a weak reference's target) equals only itself: its class has object's own comparison."""
     kind = type(key() if type(key) is weakref.ref else key)
     return all(datamodel.type_lookup(kind, name) is object.__dict__[name] for name in ("__eq__", "__hash__"))

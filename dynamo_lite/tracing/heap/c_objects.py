@@ -25,12 +25,12 @@ CTYPES: type = ctypes.Structure.__base__  # type: ignore[assignment]
 
 
 def same_contents(value: Any) -> Callable[[Any], bool] | None:
-    """A function that tells whether an object (of the same type) holds what `value` holds now; None: unknown."""
+    """Return a function that compares an object (of the same type) to `value` as it is now; None: unknown."""
     if isinstance(value, NUMBERS_AND_TEXT):
         plain = _plain(value)
         return lambda found: same_atom(_plain(found), plain)
     if isinstance(value, decimal.Decimal):
-        digits = decimal.Decimal.as_tuple(value)  # 2.0 and 2.00 are equal, and print in other ways; NaN is not itself
+        digits = decimal.Decimal.as_tuple(value)  # 2.0 and 2.00 are equal, but print differently; NaN is not itself
         return lambda found: decimal.Decimal.as_tuple(found) == digits
     if isinstance(value, _BY_VALUE):
         return lambda found: bool(found == value)

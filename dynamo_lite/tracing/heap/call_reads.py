@@ -1,7 +1,7 @@
-"""What a call reads, by itself or through C code: the steps of call plans (calls/plans.py) that write access-log rows.
+"""Reads of a call, by itself or through C code: the steps of call plans (calls/plans.py) that write access-log rows.
 
-That a Python function was called is a row, and nothing more is known of one that is interpreted: its instructions tell
-what they read. A callable in C, and a trusted function, which CPython evaluates, look into what they are given.
+The call of a Python function is a row, and nothing else is recorded of one that is interpreted: its instructions report
+their reads. A callable in C, and a trusted function, which CPython evaluates, read their arguments.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _of_inspected(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], k
 
 
 def _of_trusted(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
+    """Torch's own code reads its arguments. By its own object's attributes a method shows nothing."""
     reads = tracer.reads
     own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
     known = own in reads.shown
@@ -101,7 +101,7 @@ _MATCH_KEYS = frozenset({InputCheck.__module__, "torch.export._unlift", "torch._
 
 
 def of_other(fn: Any) -> Step | None:
-    """The step for a callable that is no Python function; None for one that reads nothing itself."""
+    """Return the step for a callable that is not a Python function; None for one that reads nothing itself."""
     how = LOOKS.get(id(fn))
     if how is not None:
         if how is NOTHING:
@@ -129,7 +129,7 @@ def _formatted(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def _showing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """shared_memory.py looks at what the function does with the memory that it is given."""
+    """shared_memory.py checks the function's use of the memory that is passed."""
     reads = tracer.reads
     known, reads.memory = reads.memory, {}
     reads.deep(args, kwargs, PARTS)
@@ -175,8 +175,8 @@ class ReferencesInArguments(FeatureState):
                 todo.append((path + step, part))
 
     def check_proxies(self, places: Iterable[Place]) -> None:
-        """Raises UnsupportedValue if the program read anything through a proxy, or may have got one out of where it is:
-        its operators and calls are those of the object, and no event of their own tells of them."""
+        """Raises UnsupportedValue if the program read anything through a proxy, or may have taken one out of its place:
+        its operators and calls are those of the object, and they cause no event of their own."""
         names = {name for _, name in self.proxies.values()}
         for how, owner, key in places if names else ():
             if owner in self.proxies:
@@ -205,7 +205,7 @@ def _switch(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def _protocol(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`isinstance(value, Protocol)`: typing asks whether the attributes are there, and remembers the answers."""
+    """`isinstance(value, Protocol)`: typing checks whether the attributes exist, and caches the answers."""
     wanted = args[1:2] if len(args) < 2 or type(args[1]) is not tuple else args[1]
     for kind in wanted:
         if type(kind) is _PROTOCOL_META:

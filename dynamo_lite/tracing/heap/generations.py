@@ -1,8 +1,8 @@
-"""Which objects did the trace make, and which are from outside?
+"""Finds out which objects the trace made, and which existed before.
 
-`gc.freeze()` before the run puts everything that exists aside; what `gc.get_objects()` lists afterwards was made during
-the run (7 µs and 14 µs on CPython 3.11). A dict, tuple or iterator that holds only atoms is not tracked by the
-collector and so not listed: it is from outside exactly if an object from outside held it before the run.
+`gc.freeze()` before the run sets all existing objects aside; those that `gc.get_objects()` lists afterwards were made
+during the run (7 µs and 14 µs on CPython 3.11). A dict, tuple or iterator that holds only atoms is not tracked by the
+collector and so not listed: it existed before exactly if an older object held it before the run.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class Heap:
     """The boundary between before and during the run. Use `begin()` and, in a finally, `end()`."""
 
     def __init__(self) -> None:
-        self._listed: array[int] | None = None  # ids of what was young at the last look
+        self._listed: array[int] | None = None  # ids of the new objects at the last look
         self._set: set[int] | None = None  # the same, made when a first question is about it
-        self._older: set[int] = set()  # ids that are listed, and are from outside for another reason
+        self._older: set[int] = set()  # ids that are listed, and are of older objects for another reason
         self._frozen = False
 
     def begin(self) -> None:
@@ -32,22 +32,22 @@ class Heap:
             self._frozen = False
 
     def refresh(self) -> None:
-        """Look again at what is young (it is kept until the next `refresh`)."""
+        """List the new objects again (the list is kept until the next `refresh`)."""
         if self._frozen:
             self._listed, self._set, self._older = array("Q", map(id, gc.get_objects())), None, set()
 
     def _young(self) -> set[int]:
-        """What was young at the last look; empty if there was none."""
+        """Return the ids of the new objects at the last look; empty if there was none."""
         if self._set is None:
             self._set = set(self._listed or ()) - self._older
         return self._set
 
     def young_among(self, objects: Iterable[Any]) -> set[int]:
-        """ids of those of `objects` that the collector lists as made during the run, now.
+        """Return the ids of those of `objects` that the collector lists as made during the run, now.
 
-        No set of all that is young is made, and the youngest are looked at first: objects that were just made are found
-        among some hundred. What was listed at a look before and is alive is young (what is from outside was alive then,
-        and is not listed). An object that grows older meanwhile is found in a generation that is still to come.
+        No set of all new objects is made, and the youngest are searched first: objects that were just made are found
+        among some hundred. An object that was listed at an earlier look and is alive is new (an older object was alive
+        then, and is not listed). An object that changes its generation meanwhile is found in one that is still to come.
         """
         wanted = {id(obj) for obj in objects}
         if not self._frozen:
@@ -60,7 +60,7 @@ class Heap:
         return found
 
     def listed_among(self, objects: Iterable[Any]) -> set[int]:
-        """ids of those of `objects`, alive at the last look, that were young then."""
+        """Return the ids of those of `objects`, alive at the last look, that were new then."""
         return {*filter({id(obj) for obj in objects}.__contains__, self._listed or ())}
 
     def is_young(self, obj: Any) -> bool | None:
@@ -73,9 +73,9 @@ class Heap:
         return None if not gc.is_tracked(obj) else False
 
     def is_newest(self, obj: Any) -> bool:
-        """Whether `obj` is among the collector's youngest: a cheap way to see that it was made during the run.
+        """Whether `obj` is among the collector's youngest: a cheap sufficient test that it was made during the run.
 
-        False says nothing: it may have grown older during the run.
+        If False, it may still be new: it may have moved to an older generation during the run.
         """
         return self._frozen and id(obj) in map(id, gc.get_objects(0))  # no Python per object
 
@@ -106,17 +106,17 @@ class Heap:
         held_before: Callable[[set[int], set[int]], set[int]],
         owned: set[int],
     ) -> set[int]:
-        """ids of those of `objects` that are from outside. The run is over, with a look since: the boundary ends here.
+        """Return the ids of the older ones of `objects`. The run is over, with a look since: the boundary ends here.
 
-        `held_before(owners, ids)` tells which of these ids the touched objects `owners` held before the run. `objects`
-        are all the touched objects, whose present contents say nothing about the past; the collector did not track
-        those in `untracked` when they were first touched, and may list them as new now.
+        `held_before(owners, ids)` returns those of these ids that the touched objects `owners` held before the run.
+        `objects` are all the touched objects, whose present contents prove nothing about the past; the collector did
+        not track those in `untracked` when they were first touched, and may list them as new now.
         """
         touched = {id(o) for o in objects}
         unknown = [o for o in objects if id(o) in untracked]
         found: set[int] = set()
         if unknown or self._listed is None:
-            self.refresh()  # after the lists above, so that they are young and do not count as holders
+            self.refresh()  # after the lists above, so that they are new and do not count as holders
             assert self._listed is not None
         known = touched - untracked
         found.update(known.difference(filter(known.__contains__, self._listed)))
@@ -131,7 +131,7 @@ class Heap:
         return found
 
     def _held_by_old(self, objects: list[Any], touched: set[int]) -> set[int]:
-        """ids of those of `objects` that something from outside holds: one walk over the heap for all of them."""
+        """Return the ids of those of `objects` that an older object holds: one walk over the heap for all of them."""
         young = self._young()
         asked = tuple(objects)  # on 3.13 get_referrers finds the tuple of its own arguments, which is this one
         referrers = gc.get_referrers(*asked)

@@ -1,8 +1,8 @@
 """Dicts that belong to an object: its `__dict__`, its `__annotations__`.
 
-CPython makes them when they are first asked for, so that the collector lists them as new though their object is old;
-and since 3.13 an object whose attributes lie in the object itself does not show its `__dict__` to the collector at
-all. A change of such a dict is a change of its object, and the dict is as old as that.
+CPython makes them on first access, so that the collector lists them as new though their object is old; and since 3.13
+an object with inline attribute values does not show its `__dict__` to the collector at all. A change of such a dict is
+a change of its object, and the dict is as old as that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMES = frozenset({"__dict__", "__annotations__"})
 
 
 class OwnedDicts(FeatureState):
-    """The dicts that the program asked objects for."""
+    """The dicts of objects that the program accessed."""
 
     stays = "a dict that a side gives to an object is its dict behind the join"
 

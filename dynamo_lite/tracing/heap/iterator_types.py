@@ -1,7 +1,7 @@
 """The types of iterators written in C (and the generator): their position is in no snapshot.
 
-Advancing one that lives on from call to call cannot be undone, and the program would replay what it gave at export. The
-tracer refuses one from outside where the program reads it.
+Advancing one that lives on from call to call cannot be undone, and the program would replay the items of the export.
+The tracer refuses an older one where the program reads it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The journal: what each object held before the program first changed it.
+"""The journal: the contents of each object before the program first changed it.
 
-Writes happen for real, so that opaque code sees them. Before the first change of an object the journal keeps a
-shallow snapshot of it; afterwards the snapshots give the net effects (old against new) and put the heap back.
+Writes happen for real, so that opaque code sees them. Before the first change of an object the journal takes a shallow
+snapshot of it; afterwards the snapshots give the net effects (old against new) and restore the heap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
 class Change(NamedTuple):
     """One net effect: `owner` held `old` under `key` and now holds `new` (MISSING where there is nothing).
 
-    `mark` is what the journal was told of the place of the first write.
+    `mark` is the location that was passed with the first write.
     """
 
     owner: Any
@@ -52,10 +52,10 @@ class Journal:
         self._is_young: Callable[[Any], bool] | None = None
 
     def let_go_of_young(self, is_young: Callable[[Any], bool]) -> None:
-        """Keep no snapshot of an object that the run has made, from now on: the program sees when objects die.
+        """Keep no snapshot of a new object from now on: the program sees when objects die.
 
-        A snapshot keeps its owner alive, and what the owner held. (It is taken of every object otherwise, since it is
-        costly to tell at each write which objects the run has made.)
+        A snapshot keeps its owner alive, and its old contents. (Otherwise it is taken of every object, since it is
+        costly to determine at each write which objects the run has made.)
         """
         self._is_young = is_young
         for key, (snapshot, _) in [*self._snapshots.items()]:
@@ -82,7 +82,7 @@ class Journal:
         return True
 
     def touch_member(self, owner: Any, name: str, descriptor: Any) -> None:
-        """What the C data descriptor `descriptor` sets on `owner` under `name` is about to change."""
+        """Save the value of the C data descriptor `descriptor` of `owner` under `name`, which is about to change."""
         if (id(owner), f"member {name}") not in self._snapshots:
             self._keep(snapshots.member(owner, name, descriptor))
 
@@ -107,7 +107,7 @@ class Journal:
         self._undo.append(undo)
 
     def absorb(self, inner: Journal) -> None:
-        """Take over what a journal of a part of the run kept, so that a rollback undoes that part as well."""
+        """Take over the snapshots of a journal of a part of the run, so that a rollback undoes that part as well."""
         for key, entry in inner._snapshots.items():
             self._snapshots.setdefault(key, entry)
         for row, mark in inner._sites.items():
@@ -137,7 +137,7 @@ class Journal:
         return found
 
     def changes(self) -> Iterator[Change]:
-        """The net effects, by identity: an entry whose value is the same object as before is none."""
+        """Yield the net effects, by identity: an entry whose value is the same object as before is left out."""
         for snapshot, mark in self._snapshots.values():
             old, new = snapshot.contents, snapshot.current()
             if isinstance(old, dict):
@@ -155,7 +155,7 @@ class Journal:
         return any((id(owner), part, key) in self._sites for part in ("attributes", "items"))
 
     def rollback(self, keep: Container[int] = ()) -> None:
-        """Put everything back, last touched first, but for the objects whose ids are in `keep`."""
+        """Restore everything, last touched first, except for the objects whose ids are in `keep`."""
         while self._undo:  # an interrupted one is made again
             self._undo[-1]()
             self._undo.pop()
@@ -167,7 +167,7 @@ class Journal:
 
 
 def _by_token(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
-    """Both with what stands for each key, and these keys; they are themselves where each stands for itself."""
+    """Return both with tokens for keys, and the keys by token; both unchanged if each key is its own token."""
     if KEYS.issuperset(map(type, old)) and KEYS.issuperset(map(type, new)):
         return {}, old, new
     if is_as_before(old, new):

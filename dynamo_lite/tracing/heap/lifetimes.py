@@ -23,7 +23,7 @@ from dynamo_lite.tracing.strings.nondeterministic import unrecordable
 
 
 class Raised(FeatureState):
-    """What the program itself raised last."""
+    """The last exception that the program itself raised."""
 
     stays = "it is asked for in a handler, on the side on which the error was raised"
 
@@ -32,7 +32,7 @@ class Raised(FeatureState):
 
 
 class Lifetimes(FeatureState):
-    """Which objects the run has made, asked again and again while it goes on."""
+    """Tracks which objects the run has made; queried repeatedly while it runs."""
 
     stays = "`check_fork` refuses where a side could be seen to keep objects alive"
 
@@ -58,13 +58,13 @@ class Lifetimes(FeatureState):
             self._tracer.journal.let_go_of_young(self.is_young)
 
     def check_fork(self) -> None:
-        """A side of a branch is run, or a round of a loop, and undone: what it needs again is held, also afterwards."""
+        """Keep all objects from now on: a side or an iteration is run and undone, and needs them again afterwards."""
         self._is_forked = True
         if self._by_program:
             self._tracer.refuse("object-lifetime", what=_FORK)
 
     def is_young(self, obj: Any) -> bool:
-        """Whether the run has made `obj`; False where the collector cannot tell."""
+        """Whether the run has made `obj`; False if the collector does not track it."""
         if id(obj) in self._young:
             return True
         heap = self._tracer.heap
@@ -88,8 +88,8 @@ class Lifetimes(FeatureState):
             self._tracer.refuse("object-lifetime", what=_TRACEBACK)
 
     def check_watched(self) -> None:
-        """The program makes a weak reference: what the tracebacks of exceptions keep, of functions that are over, is
-        not known. (check_ended judges one that is running.)"""
+        """The program makes a weak reference: the objects that tracebacks of exceptions keep alive, of functions that
+        are over, are not known. (check_ended judges one that is running.)"""
         at_work, frame = set(), self._tracer.vm.frame
         while frame is not None:
             at_work.add(frame)
@@ -103,7 +103,7 @@ class Lifetimes(FeatureState):
         return [*self._tracer.vm.entries.values()]
 
     def check_caught(self, error: BaseException) -> None:
-        """The program handles an exception, whose traceback would keep what it sees the end of."""
+        """The program handles an exception, whose traceback would keep objects alive whose death it sees."""
         if not self._keeping:
             return
         left = error.__traceback__
@@ -113,7 +113,7 @@ class Lifetimes(FeatureState):
             left = left.tb_next
 
     def _reaches_watched(self, variables: list[Any]) -> bool:
-        """Whether objects of the run that `variables` hold, directly or not, are watched. What is older outlives it."""
+        """Whether objects of the run reachable from `variables` are watched. Older objects outlive it."""
         todo = list(variables)
         seen: set[int] = set()
         while todo:
@@ -131,7 +131,7 @@ class Lifetimes(FeatureState):
         return False
 
     def check_released(self, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A function has returned. What it let go of before, and nothing else holds, died at that point in CPython."""
+        """A function has returned. Objects that it released, and nothing else holds, died at that point in CPython."""
         if not self._by_program:
             return
         known = self._rebound.get(id(code))
@@ -147,7 +147,7 @@ class Lifetimes(FeatureState):
                 self._tracer.refuse("object-lifetime", what=_ARGUMENT)
 
     def _dies(self, value: Any, holders: tuple[Any, ...], depth: int = 3) -> bool:
-        """Whether `value`, or what it alone holds, is watched and held by nothing of the program but `holders`."""
+        """Whether `value`, or an object that only it holds, is watched and held only by `holders` in the program."""
         if not depth or not gc.is_tracked(value) or not self.is_young(value):
             return False
         others = [other for other in gc.get_referrers(value) if type(other) not in _PASSING]
@@ -168,7 +168,7 @@ class Lifetimes(FeatureState):
 _TRACEBACK = "the traceback of an exception that left a function keeps objects alive in CPython that a trace lets go"
 _FORK = "a branch or a loop on data keeps the objects that both its sides need, though the program sees when they die"
 _MOST_OBJECTS = 10_000
-"""So many objects are looked at; beyond, what a traceback keeps counts as watched."""
+"""The most objects to look at; beyond, objects that a traceback keeps alive count as watched."""
 _PASSING = (tuple, FrameType, MethodType)  # what a call itself holds its arguments by
 _ARGUMENT = (
     "a function lets go of an argument before it returns: in CPython the object dies there, in a trace at the return"
@@ -199,13 +199,13 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 
 
 def see_object(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The program makes an object of such a class. What a `__del__` in C does (of a StringIO) it does not see."""
+    """The program makes an object of such a class. It does not see the effect of a `__del__` in C (of a StringIO)."""
     tracer.own(Lifetimes).see(by_program=type(fn.__del__) is FunctionType)
     return NOT_HANDLED
 
 
 def call_weak_reference(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """weakref.ref(obj), weakref.proxy(obj): an object from outside outlives the run."""
+    """weakref.ref(obj), weakref.proxy(obj): an object that existed before the call outlives the run."""
     if args and tracer.sees_python and tracer.own(Lifetimes).is_young(args[0]):
         by_program = not _is_for_a_library(tracer)
         if by_program and isinstance(args[0], type):  # in reference cycles: it lives until a collection
@@ -219,7 +219,7 @@ def call_weak_reference(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwar
 
 
 def _is_for_a_library(tracer: TracerView) -> bool:
-    """Whether no code of the program's asks for the reference, itself or by a collection of the weakref module."""
+    """Whether no code of the program makes the reference, itself or by a collection of the weakref module."""
     frame = tracer.vm.frame
     while frame is not None and frame.globals.get("__name__") in ("weakref", "_weakrefset"):
         frame = frame.back
@@ -227,7 +227,7 @@ def _is_for_a_library(tracer: TracerView) -> bool:
 
 
 def callables() -> tuple[Any, ...]:
-    """What makes weak references: the collections of weakref and functools make them by these."""
+    """Return the constructors of weak references, which the collections of weakref and functools use."""
     return (weakref.ref, weakref.KeyedRef, weakref.WeakMethod, weakref.proxy)
 
 

@@ -16,7 +16,7 @@ PATIENCE: Final = 3.0
 class Held(NamedTuple):
     """A lock, how often it was taken more than given back, and where the program began that.
 
-    tried: something else held it when the program asked for it
+    tried: something else held it when the program tried to take it
     """
 
     lock: Any
@@ -29,7 +29,7 @@ class Locks:
     """How often each lock was taken more than given back. `refuse` ends the trace.
 
     A failed attempt to take a lock counts, since it may succeed in a later call; but not of a lock that the program
-    itself holds (how threading.Condition asks whether its lock is taken).
+    itself holds (this is how threading.Condition tests whether its lock is taken).
     """
 
     def __init__(self, refuse: Callable[[str], Any], mark: Callable[[], Mark]) -> None:
@@ -72,7 +72,7 @@ class Locks:
         return {id(held.lock): held.taken for held in self.unbalanced()}
 
     def restore(self) -> None:
-        """Give back what the program did not, and take again what it gave back of others'."""
+        """Release the locks that the program did not release, and take again those of others that it released."""
         for lock, count, _, _ in self.unbalanced():
             try:
                 for _ in range(count):
@@ -85,7 +85,7 @@ class Locks:
 
 
 def describe(held: Held) -> str:
-    """What the program does with a lock that it leaves in another state."""
+    """Describe the effect of the program on a lock that it leaves in another state."""
     kind = "an RLock" if _is_reentrant(held.lock) else "a lock"
     if held.tried:
         return f"tries to take {kind} from outside that something else holds: whether it gets it is not the program's"

@@ -1,7 +1,7 @@
-"""What a trace puts into classes and modules of torch's for its time, and what stands there without it.
+"""Functions that a trace puts into torch's classes and modules for its duration, and the originals.
 
-Where the program writes to such a class, a snapshot holds what was there before the trace: otherwise the trace's own
-function would be taken for the program's change, and put back for good.
+If the program writes to such a class, a snapshot holds the entries from before the trace: otherwise the trace's own
+function would be taken for the program's change, and be restored for good.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 _PLAIN: dict[int, tuple[Any, Any]] = {}
-"""id of a function of ours → (the function, what it stands for)."""
+"""id of a function of ours → (the function, the original)."""
 
 
 def stands_for(ours: Any, plain: Any) -> None:
@@ -28,5 +28,5 @@ def without_ours(namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_ours(contents: dict[str, Any], namespace: Any) -> dict[str, Any]:
-    """What `without_ours` gave, with ours where the namespace has it now: the trace goes on."""
+    """Return the result of `without_ours`, with our functions where the namespace has them now: the trace goes on."""
     return {name: now if is_ours(now := namespace.get(name)) else value for name, value in contents.items()}

@@ -31,7 +31,7 @@ def call_throw(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def is_seen(tracer: TracerView, change: Change) -> bool:
-    """Whether the change of what raising leaves on an error is one that the program looked for."""
+    """Whether a change that raising makes on an error is one that the program looked for."""
     name = change.part.removeprefix("member ")
     if name == "__traceback__" and tracer.own(LooksAtTracebacks).happened:
         return True
@@ -42,4 +42,4 @@ RULES: dict[int, Step] = {
     id(kind.__dict__[name]): call_throw
     for kind, name in ((GeneratorType, "throw"), (CoroutineType, "throw"), (AsyncGeneratorType, "athrow"))
 }
-"""id(callable) → what is done before it is called."""
+"""id(callable) → the step before its call."""

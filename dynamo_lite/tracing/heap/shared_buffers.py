@@ -1,6 +1,6 @@
-"""Memory that several objects show: numpy arrays and their views, memoryviews, bytearrays, arrays.
+"""Memory that several objects share: numpy arrays and their views, memoryviews, bytearrays, arrays.
 
-Writing through one changes what the others hold. The journal takes its snapshot of the object that owns the memory.
+Writing through one changes the others. The journal takes its snapshot of the object that owns the memory.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def array_of_objects(value: Any) -> Any:
 
 
 def held_by(array: Any) -> set[int]:
-    """The ids of what an array of objects holds, itself or in tuples and dicts that the collector does not track."""
+    """Return the ids of items of an array of objects, also in tuples and dicts that the collector does not track."""
     todo, found = [_items(array)], set[int]()
     while todo:
         for item in todo.pop():
@@ -75,7 +75,7 @@ def held_by(array: Any) -> set[int]:
 
 
 def _items(array: Any) -> Any:
-    """What is in an array, in one row; a record is a tuple."""
+    """Return the items of an array, in one row; a record is a tuple."""
     import numpy
 
     return numpy.ndarray.tolist(numpy.ndarray.ravel(array))
@@ -101,7 +101,7 @@ def is_ndarray(value: Any) -> bool:
 def is_new_array(result: Any, operands: tuple[Any, ...]) -> bool:
     """Whether `result` of numpy's operator, or subscript, of `operands` is a numpy array with memory of its own.
 
-    Not so a view, what an array of objects held, and the result of a Python class's own operator.
+    False for a view, an item of an array of objects, and the result of a Python class's own operator.
     """
     numpy = sys.modules.get("numpy")
     if numpy is None or type(result) is not numpy.ndarray or result.base is not None:
@@ -114,9 +114,9 @@ def is_new_array(result: Any, operands: tuple[Any, ...]) -> bool:
 
 
 def is_of_its_own(owner: Any, args: tuple[Any, ...]) -> bool:
-    """Whether the array `owner`, which a function of numpy returned a view of, is no memory that its arguments show.
+    """Whether the array `owner`, of which a numpy function returned a view, shares no memory with its arguments.
 
-    Asked only of arrays and numbers, and lists of them: False for other arguments, which may hold arrays.
+    Checked only for arrays and numbers, and lists of them: False for other arguments, which may hold arrays.
     """
     parts = [part for arg in args for part in (arg if type(arg) in (list, tuple) else (arg,))]
     arrays = [part for part in parts if is_ndarray(part)]

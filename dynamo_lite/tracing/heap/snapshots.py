@@ -25,7 +25,7 @@ MISSING = object()
 
 
 class Snapshot(NamedTuple):
-    """What `owner` held. `restore` puts it back; `current` reads the same thing again for a comparison.
+    """The contents of a part of `owner`. `restore` puts it back; `current` reads the part again for a comparison.
 
     Contents are a dict (entries by key), a list (items in order), a set, or bytes.
     """
@@ -96,8 +96,8 @@ _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]]
 
 
 class Of:
-    """`read` or `restore` of one container. Not a functools.partial: the collector is asked who holds the container
-    (scratch_places.py), and takes those for the program's."""
+    """`read` or `restore` of one container. Not a functools.partial: the search for holders of the container
+    (scratch_places.py) takes those for the program's."""
 
     __slots__ = ("_fn", "_owner")
 
@@ -110,7 +110,7 @@ class Of:
 
 
 def container(owner: Any) -> Snapshot | None:
-    """The items of a built-in container (or of a subclass of one); None when `owner` is none of these."""
+    """Return a snapshot of the items of a built-in container (or of a subclass of one); None for another `owner`."""
     mro = type(owner).__mro__
     for base, read, restore in _CONTAINERS:
         if base in mro:
@@ -122,7 +122,7 @@ def container(owner: Any) -> Snapshot | None:
 
 
 def member(owner: Any, name: str, descriptor: Any) -> Snapshot:
-    """What a C data descriptor of the owner's type holds for it: an exception's args, a function's code, `__dict__`."""
+    """Save the value of a C data descriptor of the owner's type: an exception's args, a function's code, `__dict__`."""
 
     def read() -> dict[str, Any]:
         try:
@@ -159,7 +159,7 @@ def cell(owner: CellType) -> Snapshot:
 
 
 def _slot_names(cls: type) -> list[tuple[str, Any]]:
-    """Name and descriptor of what an instance of a Python class, or a function, holds outside of its dict."""
+    """Return name and descriptor of the values that an instance, or a function, has outside of its dict."""
     if cls is FunctionType:
         return [(name, cls.__dict__[name]) for name in _FUNCTION_PARTS]
     found: list[tuple[str, Any]] = []

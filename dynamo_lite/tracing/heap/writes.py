@@ -1,7 +1,7 @@
-"""Every write of the program, recorded by the journal before it happens; what no snapshot can show is refused.
+"""Every write of the program, recorded by the journal before it happens; writes that no snapshot covers are refused.
 
-A write into an object that the run has made is ignored. Which objects those are is known only at the end, so
-the journal takes snapshots of all. Only where there can be no snapshot the question is asked at once (`is_old`).
+A write into an object that the run has made is ignored. Which objects those are is known only at the end, so the
+journal takes snapshots of all. Only if there can be no snapshot, this is decided at once (`is_old`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _BUILTINS = vars(builtins)
 _BUILTIN_NAMES = frozenset(_BUILTINS)
 _PART = {"attr": "attributes", "cell": "cell"}
 HAVE_GC = 1 << 14
-"""Py_TPFLAGS_HAVE_GC: the collector tracks the instances, and tells which of them are young."""
+"""Py_TPFLAGS_HAVE_GC: the collector tracks the instances, and can list the new ones."""
 _RAISING = ("__suppress_context__", "__traceback__", "__context__", "__cause__")  # setting a cause sets the first
 IN_PLACE = "inplace"
 """The kind of write that an augmented assignment is."""
 
 
 class Writes:
-    """The writes of one run, and what it takes to judge them."""
+    """The writes of one run, and the state for judging them."""
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
@@ -43,10 +43,10 @@ class Writes:
         """Objects that a native call made and that the collector does not track, by id (and so kept alive)."""
         self._flags: dict[int, tuple[Any, Any]] = {}  # id of an array's `flags` → it and the array
 
-    # ---- old or young
+    # ---- old or new
 
     def is_old(self, obj: Any) -> bool:
-        """Whether `obj` was there before the run. Asked of an object whose state no snapshot shows."""
+        """Whether `obj` existed before the run. Called for an object whose state no snapshot covers."""
         old = self._tracer.heap.is_old(obj)
         return not self._is_made(id(obj)) if old is None else old
 
@@ -56,7 +56,7 @@ class Writes:
         return {key for key, answer in old.items() if (not self._is_made(key) if answer is None else answer)}
 
     def _is_made(self, key: int) -> bool:
-        """Whether the run made what has this id, of which the collector does not tell."""
+        """Whether the run made the object with this id, which the collector does not track."""
         return key in self.made or key in self._tracer.made_dicts
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
@@ -89,7 +89,7 @@ class Writes:
     # ---- writes
 
     def before_write(self, kind: str, owner: Any, key: Any) -> None:
-        """The program is about to store into `owner`, which is no tensor. Raises what ends the trace."""
+        """Prepare a store of the program into `owner`, which is not a tensor. Raises an error that ends the trace."""
         if kind == IN_PLACE:
             self._before_in_place(owner)
             return
@@ -119,18 +119,18 @@ class Writes:
             self._tracer.journal.site(owner, part, "contents" if type(owner) is CellType else key)
 
     def touch(self, owner: Any, part: str) -> None:
-        """`part` of `owner` is about to change by a call. Refuses an object from outside without a snapshot."""
+        """Prepare a change of `part` of `owner` by a call. Refuses an older object without a snapshot."""
         if not self._tracer.journal.touch(owner, part) and not is_tensor(owner) and not _is_plain(owner):
             self._check_hidden_change(owner)
 
     def touch_member(self, owner: Any, name: str) -> None:
-        """What a C descriptor of the type of `owner` sets under `name` is about to change."""
+        """Prepare a change by a C descriptor of the type of `owner` under `name`."""
         descriptor = datamodel.type_lookup(type(owner), name)
         if _is_c_data_descriptor(descriptor):
             self._tracer.journal.touch_member(owner, name, descriptor)
 
     def before_raise(self, error: BaseException) -> None:
-        """`raise error`: an exception from outside gets a traceback and a context, which lead into the trace."""
+        """`raise error`: an exception that existed before gets a traceback and a context, which lead into the trace."""
         if self.is_old(error):
             for name in _RAISING:
                 self.touch_member(error, name)
@@ -141,7 +141,7 @@ class Writes:
         if shared_buffers.is_memory(owner):
             shared_buffers.touch(self._tracer, owner)
         else:
-            self._tracer.journal.touch(owner, "items")  # what is no container has no in-place operators in C
+            self._tracer.journal.touch(owner, "items")  # other objects have no in-place operators in C
 
     def _touch_descriptor(self, owner: Any, key: Any) -> None:
         if type(key) is not str or key == "__class__":
@@ -174,7 +174,7 @@ class Writes:
         return shared_buffers.is_ndarray(owner) and id(shared_buffers.root(owner)) not in self.made
 
     def _undo(self) -> None:
-        """Put back what the journal does not."""
+        """Undo changes that the journal does not."""
         self.locks.restore()
         self.made.clear()
         self._flags.clear()
@@ -201,10 +201,10 @@ def _is_c_data_descriptor(descriptor: Any) -> bool:
 
 
 def _is_plain(owner: Any) -> bool:
-    """What cannot be changed: writing into it raises what eager raises."""
+    """Whether an object cannot be changed: writing into it raises eager's error."""
     return type(owner) in HOLD_NO_FUNCTIONS and not shared_buffers.is_memory(owner)
 
 
 def is_invisible(part: str) -> bool:
-    """What raising an exception leaves on it: put back, and no effect of the program's."""
+    """Whether a part is set by raising an exception: it is restored, and not an effect of the program."""
     return part in ("member __traceback__", "member __context__")

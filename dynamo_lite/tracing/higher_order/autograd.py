@@ -26,9 +26,9 @@ class SavedHooks(NamedTuple):
 
 
 def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """torch.autograd.grad: the engine runs on the stand-ins, and what it computes is recorded like any operator.
+    """torch.autograd.grad: the engine runs on the fake tensors, and its operators are recorded like any others.
 
-    That needs their real autograd graph, which results from memory do not have: the trace is made again without them.
+    That needs their real autograd graph, which cached results do not have: the trace is made again without them.
     """
     recorder = tracer.recorder
     if any(isinstance(t, torch.Tensor) and is_wrapped(t) for t in pytree.tree_leaves((args, kwargs))):
@@ -65,9 +65,8 @@ def call_hook(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 def call_push_saved_hooks(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.graph.saved_tensors_hooks: code that runs when autograd saves a tensor, and in the backward.
 
-    Stand-ins are not always saved (capture/fakes/static_cache.py), so the hooks stay away from them; at the end of
-    the run
-    (requires_grad.py) it is known whether eager had anything to save.
+    Fake tensors are not always saved (capture/fakes/static_cache.py), so the hooks are not run on them; the end of the
+    run (requires_grad.py) determines whether eager had anything to save.
     """
     if all(str(getattr(hook, "__module__", "")).startswith("torch.autograd.") for hook in args):
         tracer.note("torch.autograd.graph.save_on_cpu was ignored: where a tensor is kept changes no gradient")

@@ -1,7 +1,7 @@
 """The backward of an autograd.Function, as a sub-graph behind the operators of its forward.
 
-Where it cannot be one (it changes Python objects, asks for data, calls `backward()`), the sub-graph raises: the program
-computes what eager computes, and a gradient through it is an error that says why, never another one than eager's.
+If it cannot be one (it changes Python objects, reads data, calls `backward()`), the sub-graph raises: the program
+computes eager's results, and a gradient through it is an error that states why, never another one than eager's.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 class Applied(NamedTuple):
     """A Function whose forward has run.
 
-    name: its qualified name; key: what it is known by in another run, which may make its class anew.
-    ctx: its context; given: its arguments; needed: which of them may require grad; result: what the forward returned.
-    backward: it is called with what `arguments` makes of the gradients.
+    name: its qualified name; key: identifies it in another run, which may make its class anew.
+    ctx: its context; given: its arguments; needed: which of them may require grad; result: that of the forward.
+    backward: it is called with the result of `arguments` for the gradients.
     """
 
     name: str
@@ -70,7 +70,7 @@ SavedTensor = tuple[torch.Tensor, int, str, fx.GraphModule]
 
 
 class Backwards(FeatureState):
-    """`uncarried`: why the backward of a Function (by its key) is none of the program's; `at_work`: those that are
+    """`uncarried`: why the backward of a Function (by its key) is not part of the program; `at_work`: those that are
     being traced; `saved`: tensors given to `save_for_backward`, with their version then, the Function and its backward;
     `left_out`: results, in a program that is exported without gradients, with the Function's name; `are_operators`:
     whether autograd differentiates the operators of a Function's forward.
@@ -88,13 +88,13 @@ class Backwards(FeatureState):
         return len(self.saved)
 
     def restore(self, saved: int) -> None:
-        """What a side saved is judged at its end: behind the join the tensors are others (the operands of a cond)."""
+        """Check the tensors that a side saved, at its end: after the join they are others (the operands of a cond)."""
         check_saved(self._tracer, self.saved[saved:])
         del self.saved[saved:]
 
 
 def tie(tracer: TracerView, call: Applied) -> Any:
-    """What `apply` returns: the results of the forward, through which gradients flow to its arguments."""
+    """Return the result of `apply`: the results of the forward, through which gradients flow to its arguments."""
     recorder = tracer.recorder
     parts = call.parts
     stand_in = {i: recorder.guarded(recorder.lift, part) for i, part in enumerate(parts) if is_tensor(part)}
@@ -171,8 +171,8 @@ def _is_differentiable(tensor: torch.Tensor) -> bool:
 
 
 def _backward(tracer: TracerView, call: Applied, through: Sequence[Any]) -> tuple[Level, list[Any]]:
-    """The sub-graph of the backward, and what it returns, as fx has it: a gradient or None for each needed argument.
-    through: the results that have gradients, None for the others."""
+    """Return the sub-graph of the backward, and its results, as fx has them: a gradient or None for each needed
+    argument. through: the results that have gradients, None for the others."""
     state, key = tracer.own(Backwards), call.key
     if key in state.at_work:
         why = "it is called in its own backward, and a gradient of the gradient has no end"
@@ -230,7 +230,7 @@ def _traced(tracer: TracerView, call: Applied, through: Sequence[Any]) -> tuple[
 
 
 def _gradients(tracer: TracerView, call: Applied, through: Sequence[Any], zeros: list[fx.Node]) -> list[Any]:
-    """The arguments of the backward: a stand-in for the gradient of each result; of one without, zeros or None."""
+    """Return the arguments of the backward: a fake gradient of each result; for a result without one, zeros or None."""
     recorder = tracer.recorder
     gradients: list[Any] = []
     for number, (result, part) in enumerate(zip(through, call.parts)):
@@ -247,7 +247,7 @@ def _gradients(tracer: TracerView, call: Applied, through: Sequence[Any], zeros:
 
 
 def _raising(tracer: TracerView, call: Applied, through: Sequence[Any], why: str) -> tuple[Level, list[Any]]:
-    """A sub-graph that raises when a gradient is asked for."""
+    """Return a sub-graph that raises when a gradient is requested."""
     recorder, name = tracer.recorder, call.name
     raises = "which raises where a gradient goes through it"
     tracer.note(f"the backward of {name} is not part of the program, {raises}: {why}")
@@ -267,8 +267,8 @@ def _raising(tracer: TracerView, call: Applied, through: Sequence[Any], why: str
 def _results(
     tracer: TracerView, values: Sequence[Any], dirty: Sequence[int], given: Sequence[Any], backward: tuple[Any, Any]
 ) -> list[Any]:
-    """The stand-ins of the results, with the history that autograd gives them. What the forward has made itself is the
-    very tensor that `apply` returns."""
+    """Return the fake tensors of the results, with the history that autograd gives them. A tensor that the forward has
+    made itself is the very tensor that `apply` returns."""
     taken = {id(value) for value in given}
     held: list[Any] = []
     for number, value in enumerate(values):
@@ -293,7 +293,7 @@ class _Held:
 
 
 class _Stood(torch.autograd.Function):
-    """What a Function is to the stand-ins: torch.autograd.grad in the program runs its backward as it is recorded."""
+    """A Function on the fake tensors: torch.autograd.grad in the program runs its backward as it is recorded."""
 
     @staticmethod
     def forward(ctx: Any, held: _Held, *given: torch.Tensor) -> tuple[torch.Tensor, ...]:

@@ -1,4 +1,4 @@
-"""What torch.cond and torch.switch have in common: functions of which the program runs one, chosen by a tensor.
+"""The common part of torch.cond and torch.switch: functions of which the program runs one, chosen by a tensor.
 
 Each function becomes a sub-graph; what they close over becomes operands of the call; their results must match.
 """

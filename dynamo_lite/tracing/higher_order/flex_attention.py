@@ -20,7 +20,7 @@ _NAME = "flex_attention"
 
 
 class _IndexByTensors(TorchFunctionMode):
-    """`bias[h, i]` with scalar tensors as indices is aten.index: Python's own indexing would ask for their values."""
+    """`bias[h, i]` with scalar tensors as indices is aten.index: Python's own indexing would need their values."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.Tensor.__getitem__:
@@ -69,7 +69,7 @@ def call_flex_attention_backward(tracer: TracerView, fn: Any, args: tuple[Any, .
         tracer.refuse("higher-order-rejected", function=f"{_NAME}_backward", reason=reason)
     joint = _joint(tracer, query, score)
     out = op(query, *tensors, score, joint, (*block_mask[:-1], mask), scale, options, *buffers)
-    return (*out[:3], ())  # what fw_graph closes over is no buffer to the program
+    return (*out[:3], ())  # a value that fw_graph closes over is not a buffer of the program
 
 
 def _joint(tracer: TracerView, query: Any, score: Any) -> Any:

@@ -1,7 +1,7 @@
 """The node of an autograd.Function: its results, tied to the tensors whose gradients its backward computes.
 
-The operators of the forward are the program's own, in a region without gradients. Behind them stands torch's operator
-for Functions, whose forward does nothing but hand on what they gave:
+The operators of the forward are the program's own, in a region without gradients. They are followed by torch's operator
+for Functions, whose forward only passes their results on:
 
     forward_graph_0 = self.forward_graph_0
     backward_graph_0 = self.backward_graph_0
@@ -31,13 +31,13 @@ _NONE = -1
 
 
 class FunctionCall(NamedTuple):
-    """What one call of a Function has given, as nodes.
+    """The values of one call of a Function, as nodes.
 
     inputs: those that a gradient may flow to, one for each argument.
     results: those that a gradient may flow through, as they came out of the forward.
     dirty: the numbers of results that are inputs, changed in place; single: the result is a tensor, not a tuple.
-    backward: the sub-graph (gradients of the results → gradients of `inputs`), not finished; gradients: what it
-    returns; saved: the values that it takes from around.
+    backward: the sub-graph (gradients of the results → gradients of `inputs`), not finished; gradients: its
+    results; saved: the outer values that it uses.
     """
 
     inputs: Sequence[fx.Node]
@@ -50,7 +50,7 @@ class FunctionCall(NamedTuple):
 
 
 def record(recorder: Any, call: FunctionCall) -> fx.Node:
-    """Records the call behind the operators of its forward. Returns its node, whose result is not bound."""
+    """Record the call after the operators of its forward. Returns its node, whose result is not bound."""
     own = [call.inputs[0]] if not call.saved else [*call.saved]
     operands = [*call.inputs, *dict.fromkeys(node for node in (*call.results, *own) if node not in call.inputs)]
     forward = _forward(recorder, call, operands, own)

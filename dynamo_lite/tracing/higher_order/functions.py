@@ -1,8 +1,8 @@
 """autograd.Function: the operators of its forward are the program's, and its backward is a sub-graph tied to them.
 
 Autograd runs the forward without gradients: in the program it is a region without gradients. The backward is
-interpreted right behind it, on stand-ins for the gradients of the results (backward.py). A program that no gradient can
-flow through there has the operators of the forward alone.
+interpreted right after it, on fake gradients of the results (backward.py). A program that no gradient can flow through
+there has the operators of the forward alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Context(FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` was given."""
+        """The arguments of `save_for_backward`."""
         return tuple(self.to_save)
 
     saved_variables = saved_tensors
@@ -113,8 +113,8 @@ def _as_operators(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
 
 
 def _without_gradients(args: tuple[Any, ...], result: Any) -> Any:
-    """The result, where what the Function marks with `ctx.mark_non_differentiable` is detached: autograd
-    would differentiate the operators that it is made of."""
+    """Return the result, with the tensors that the Function marks with `ctx.mark_non_differentiable` detached: autograd
+    would differentiate their operators."""
     if not any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args):
         return result
     if isinstance(result, torch.Tensor):
@@ -156,7 +156,7 @@ def is_differentiable(tensor: torch.Tensor) -> bool:
 
 
 def _tied(tracer: TracerView, cls: Any, given: list[Any], kwargs: dict[str, Any], needed: tuple[bool, ...]) -> Any:
-    """What `apply` does in C++, with the backward as part of the program."""
+    """Do the work of `apply` in C++, with the backward as part of the program."""
     ctx = Context()
     ctx.needs_input_grad = needed
     vm = tracer.vm

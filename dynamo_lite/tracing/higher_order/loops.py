@@ -1,8 +1,8 @@
 """map, while_loop, scan and associative_scan: the function that runs once a step becomes a sub-graph.
 
 The wrappers in torch._higher_order_ops, which flatten containers and move dimensions, are interpreted as they are;
-these rules answer the operator that they come down to. A step gets stand-ins of its own (a slice of a mapped
-tensor, a carried value); what it closes over becomes additional inputs.
+these rules answer the operator that they call. A step gets fake values of its own (a slice of a mapped tensor, a
+carried value); values that it closes over become additional inputs.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[s
 
 
 def _check_changes(tracer: TracerView, name: str, body: TracedFunction, carried: Sequence[Any]) -> None:
-    """A body may change an operand in place (a buffer), unless the operand is what the loop begins with."""
+    """Check that a body changes no initial value of the loop in place (it may change a buffer)."""
     if not subgraphs.changes_in_place(body.level.graph):
         return
     recorder = tracer.recorder
@@ -130,7 +130,7 @@ def _trace_step(
 
 
 def _slices(tracer: TracerView, name: str, xs: Sequence[Any]) -> list[Any]:
-    """A stand-in for one slice of each tensor along its first dimension."""
+    """Return a fake tensor for one slice of each tensor along its first dimension."""
     recorder = tracer.recorder
     fakes = [recorder.guarded(recorder.lift, x) for x in xs]
     with unrecorded():
@@ -138,7 +138,7 @@ def _slices(tracer: TracerView, name: str, xs: Sequence[Any]) -> list[Any]:
 
 
 def _copies(tracer: TracerView, name: str, values: Sequence[Any]) -> list[Any]:
-    """A stand-in for a later value of each of these: another tensor like it, an unbacked symbol for an integer."""
+    """Return a fake value for a later value of each of these: a tensor like it, an unbacked symbol for an integer."""
     recorder = tracer.recorder
     copies: list[Any] = []
     for value in values:
@@ -160,7 +160,7 @@ def _copies(tracer: TracerView, name: str, values: Sequence[Any]) -> list[Any]:
 
 
 def _forget(fake: Any) -> Any:
-    """A constant of the first step is none in the next."""
+    """Forget that a value is constant: a constant of the first step is not one in the next."""
     fake.constant = None
     return fake
 
@@ -186,7 +186,7 @@ def _check_tensors(tracer: TracerView, name: str, leaves: Sequence[Any]) -> None
 
 
 def _check_carry(tracer: TracerView, name: str, given: Sequence[Any], returned: Sequence[Any]) -> None:
-    """What a step returns must be what the next one takes."""
+    """Check that the results of a step match the arguments of the next one."""
     if len(given) != len(returned):
         tracer.refuse("loop-mismatch", operator=name, what=f"{len(returned)} carried values, given {len(given)}")
     for index, (old, new) in enumerate(zip(given, returned)):

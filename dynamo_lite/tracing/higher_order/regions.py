@@ -1,4 +1,4 @@
-"""Functions that are kept together or marked for a compiler, and compute what they compute."""
+"""Functions that are kept together or marked for a compiler, without an effect on their results."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def call_strict_mode(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs:
 def call_wrapped(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call.
 
-    InvokeQuant gives its operator itself as an option, an object that no graph takes as an argument. What a compiler
-    makes of such a call is recorded: `invoke_quant`, with the object in the node's meta.
+    InvokeQuant passes its operator itself as an option, an object that no graph takes as an argument. The call is
+    recorded as a compiler sees it: `invoke_quant`, with the object in the node's meta.
     """
     op, function, *operands = args
     quant = kwargs.get("quant_options")
@@ -55,7 +55,7 @@ def call_wrapped(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def call_local_map(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """LocalMapHOP.__call__(op, module, *operands): on plain tensors, what the module computes, as in eager."""
+    """LocalMapHOP.__call__(op, module, *operands): on plain tensors, the result of the module, as in eager."""
     _, module, *operands = args
     placements = module.meta["local_map_kwargs"]
     if placements.get("in_grad_placements", None) is not None:

@@ -1,7 +1,7 @@
 """A function that a control-flow operator was given, interpreted into a sub-graph.
 
-The operator decides at run time whether and how often it runs, so what it does besides returning a value cannot be
-part of the program: changes of what is outside of it are refused, reads are fine.
+The operator decides at run time whether and how often it runs, so its effects besides the return value cannot be part
+of the program: changes of outer state are refused, reads are fine.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 @dataclass
 class TracedFunction:
-    """A function that has been interpreted into a sub-graph: its level, and what it returned, flattened."""
+    """A function that has been interpreted into a sub-graph: its level, and its result, flattened."""
 
     level: Level
     leaves: list[Any]
     spec: pytree.TreeSpec
 
     def outputs(self, tracer: TracerView) -> list[Any]:
-        """What it returned as fx has it: a node per tensor or symbolic size, numbers and other constants as such."""
+        """Return the results as fx arguments: a node per tensor or symbolic size, constants as such."""
         return self._nodes
 
     _nodes: list[Any]
@@ -55,12 +55,12 @@ def trace(
     tells_aliases: bool = False,
     plain: Callable[[torch.Tensor], torch.Tensor] | None = None,
 ) -> TracedFunction:
-    """Interprets `function(*args())` into a sub-graph of its own.
+    """Interpret `function(*args())` into a sub-graph of its own.
 
     operator: its name for messages ("torch.cond"); args is called inside of the new level, and makes the arguments
-    there (`levels.argument`, or tensors from around as they are). may_mutate: it may change its operands in place;
-    may_alias: what it returns may share memory with them; tells_aliases: raises SharesMemory if it does.
-    plain: what becomes of each tensor that it returns; without it the function may not be inside of a functorch
+    there (`levels.argument`, or outer tensors as they are). may_mutate: it may change its operands in place;
+    may_alias: its results may share memory with them; tells_aliases: raises SharesMemory if they do.
+    plain: a function applied to each tensor that it returns; without it the function may not be inside of a functorch
     transform.
 
     Refuses ("subgraph-...") effects, exceptions and results that no sub-graph can return.
@@ -119,7 +119,7 @@ class SharesMemory(Exception):
 
 
 def _aliases(tracer: TracerView, level: Level, leaves: list[Any]) -> str | None:
-    """What is wrong with a sub-graph's results, if they have no memory of their own: an operand's, or each other's."""
+    """Describe a result of a sub-graph that has no memory of its own: it is an operand's, or another result's."""
     seen: set[int] = set()
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor):

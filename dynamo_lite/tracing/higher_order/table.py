@@ -33,8 +33,8 @@ from dynamo_lite.tracing.interfaces import TracerView
 
 
 def _call_graph_module(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call of an fx.GraphModule: what it wraps. Around that torch has a handler, which writes an error of the
-    generated code to stderr and raises it again; for a program it is none."""
+    """Call an fx.GraphModule: the method that torch wraps. The wrapper's handler writes an error of the generated code
+    to stderr and raises it again; it is not a handler of the program."""
     wrapped, module, *rest = args
     call = wrapped.cls_call.__get__(module) if wrapped.cls_call is not None else super(wrapped.cls, module).__call__
     return tracer.vm.call(call, tuple(rest), kwargs)
@@ -63,7 +63,7 @@ _OPERATORS: dict[str, Any] = {
 
 
 def _call_outside(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What torch loads or counts once a process: no part of the program, and not to be undone."""
+    """Call code that torch runs once a process: it is not part of the program, and must not be undone."""
     with tracer.suspended():
         return fn(*args, **kwargs)
 
@@ -76,7 +76,7 @@ _FUNCTIONS: dict[str, Any] = {
 
 
 def callables() -> dict[Any, Any]:
-    """Callable → the rule for it, for what is loaded now."""
+    """Return callable → its rule, for the modules loaded now."""
     rows: dict[Any, Any] = {
         torch.autograd.grad: call_grad,
         torch.Tensor.register_hook: call_hook,
@@ -98,5 +98,5 @@ def callables() -> dict[Any, Any]:
 
 
 def table() -> dict[int, Any]:
-    """The rules for what is loaded now, by id."""
+    """Return the rules for the modules loaded now, by id."""
     return {id(fn): rule for fn, rule in callables().items()}

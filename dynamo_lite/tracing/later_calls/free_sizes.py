@@ -41,9 +41,9 @@ def symbolic(changes: Sequence[Change]) -> list[Any]:
 
 
 def symbolic_within(values: Sequence[Any]) -> list[Any]:
-    """Those within eight objects of the values. Each object is opened once, where it is nearest.
+    """Return the symbolic values within eight objects of these. Each object is opened once, at its least depth.
 
-    What a library caches may lead to modules of Python code: too many paths for each to be followed.
+    Cached objects of a library may lead to modules of Python code: too many paths for each to be followed.
     """
     found: list[Any] = []
     opened: dict[int, Any] = {}  # kept, so that an id is not used again
@@ -72,9 +72,9 @@ def _parts(value: Any) -> list[Any]:
 
 
 class FreeSizes:
-    """The places of one trace's sizes. `fits` is False if there is one that no symbol can stand for.
+    """The places of one trace's sizes. `fits` is False if one of them cannot hold a symbol.
 
-    To be made once the trace is over; `place` then puts symbols of the next trace there, as often as it is begun.
+    To be made once the trace is over; `place` then puts symbols of the next trace there, each time it begins.
     """
 
     def __init__(self, tracer: TracerView, changes: Sequence[Change]) -> None:
@@ -121,7 +121,7 @@ class FreeSizes:
             change.owner.__dict__[change.key] = _LEFT
 
     def were_read(self, second: TracerView) -> bool:
-        """Whether the second trace may have known what the first one left in such a place, or leaves it there."""
+        """Whether the second trace may have read the first one's value in such a place, or stores it there."""
         read = second.reads.read_first
         for owner, key in ((change.owner, change.key) for change in self._unread):
             namespace = owner.__dict__
@@ -159,7 +159,7 @@ class FreeSizes:
         """The next second trace puts its own there."""
 
     def earlier(self, fingerprint: Any, prints: Any) -> Any:
-        """The digests of the first trace: nothing of what they are about has sizes of another call."""
+        """Return the digests of the first trace: nothing in them has sizes of another call."""
         return prints
 
     def are_settled(self, again: Any) -> bool:
@@ -185,11 +185,11 @@ class FreeSizes:
 
 
 _LEFT: Final = object()
-"""What a second trace finds in the place of a number that the first one has read from data."""
+"""A number that the first trace has read from data, as a second trace finds it."""
 
 
 def _is_unread_number(change: Change) -> bool:
-    """Whether an attribute is left a number that no symbol of a second trace can stand for."""
+    """Whether an attribute is set to a number that no symbol of a second trace can represent."""
     value = change.new
     if change.part != "attributes" or type(value) not in SYMBOLIC:
         return False

@@ -1,9 +1,9 @@
-"""Tables that are there before the export, and that the program replaces by longer ones for longer inputs.
+"""Tables that exist before the export, and that the program replaces by longer ones for longer inputs.
 
-`if n > self.table.shape[0]: self.table = make(n)`: what is held is what a call with some number of rows would have
-left, if the program makes the same values for that number. That is computed, and compared with what is held. Then the
-program is traced with tables without rows in these places, so that it makes them in each call, and a second trace finds
-out whether it is the same from any state that a call leaves (kept_tables.py). The held one is such a state.
+`if n > self.table.shape[0]: self.table = make(n)`: the held table is one that a call with some number of rows would
+have stored, if the program makes the same values for that number. That is computed, and compared with the held table.
+Then the program is traced with tables without rows in these places, so that it makes them in each call, and a second
+trace determines whether it is the same from any state after a call (kept_tables.py). The held one is such a state.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 class NotHeld(Exception):
-    """What is held is not what a call would have left."""
+    """A held table is not one that a call would have stored."""
 
 
 @dataclass(frozen=True)
 class HeldTables:
-    """The places that hold such tables, and their lengths, with what is there and what a trace finds there.
+    """The places that hold such tables, and their lengths, with their values and those that a trace finds there.
 
     Attributes:
-        rows: each place as (place, what is held, what a trace finds there).
-        sizes: the sizes of the call that would have left what is held, by the names of their symbols.
+        rows: each place as (place, the held value, the value that a trace finds there).
+        sizes: the sizes of the call that would have stored the held values, by the names of their symbols.
     """
 
     rows: tuple[tuple[Place, Any, Any], ...]
@@ -50,7 +50,7 @@ class HeldTables:
             place.put(empty)
 
     def put_back(self) -> None:
-        """After it: what is held."""
+        """Restore the held values after it."""
         for place, held, _ in self.rows:
             place.put(held)
 
@@ -59,11 +59,11 @@ class HeldTables:
         return any(place.is_of(change) for place, _, _ in self.rows)
 
     def as_held(self, change: Change) -> Change:
-        """The change of what is held."""
+        """Return the change of the held value."""
         return change._replace(old=next(held for place, held, _ in self.rows if place.is_of(change)))
 
     def is_admitted(self, env: Any) -> bool:
-        """Whether what is held is what a call would have left that the program takes."""
+        """Whether a call that the program takes would have stored the held values."""
         values = {symbol: self.sizes[name] for name, symbol in env.core.symbols.items() if name in self.sizes}
         bounds = {symbol: env.core.bounds(symbol.as_int()) for symbol in values}
         if not all(bounds[symbol][0] <= size <= bounds[symbol][1] for symbol, size in values.items()):
@@ -72,8 +72,8 @@ class HeldTables:
         return all(evaluate(guard, values) for guard in guards if symbols_of(guard) <= values.keys())
 
     def settle(self, recorder: Any) -> bool:
-        """After such a trace: the inputs of the graph that stand for such tables are those that are held. False if the
-        program uses one."""
+        """Replace the inputs of the graph for such tables by the held ones, after such a trace. False if the program
+        uses one."""
         held = {id(b): a for _, one, other in self.rows for a, b in zip(_tensors(one), _tensors(other))}
         for lifted in recorder.lifted:
             tensor = held.get(id(lifted.tensor))
@@ -87,10 +87,10 @@ class HeldTables:
 
 
 def held_tables(changes: Sequence[Change], prints: Fingerprint) -> HeldTables | None:
-    """The tables that one run has replaced by others of its sizes, if it would have left what was there before for
+    """Return the tables that one run has replaced by others of its sizes, if it would have stored the old values for
     other sizes. None if there are none, or other changes that a later call may see.
 
-    To be asked outside of the recording, once the heap is as before.
+    To be called outside of the recording, once the heap is as before.
     """
     places = [place_of(change) for change in changes]
     if not changes or not all(symbolic_within([change.new]) for change in changes):
@@ -112,7 +112,7 @@ def held_tables(changes: Sequence[Change], prints: Fingerprint) -> HeldTables | 
 
 
 class _OtherSizes:
-    """What the operators of a recording compute for other sizes than the example's."""
+    """Computes the operators of a recording for other sizes than the example's."""
 
     def __init__(self, prints: Fingerprint) -> None:
         self._prints, self._recorder = prints, prints.recorder
@@ -124,7 +124,7 @@ class _OtherSizes:
     # -- for which sizes
 
     def compare_sizes(self, old: Any, new: Any) -> None:
-        """Take note of what the sizes must be for `new` to have those of `old`."""
+        """Record the sizes that give `new` the sizes of `old`."""
         if type(new) is tuple and type(old) is tuple and len(new) == len(old):
             for one, other in zip(old, new):
                 self.compare_sizes(one, other)
@@ -166,7 +166,7 @@ class _OtherSizes:
             raise NotHeld
 
     def value(self, new: Any, sizes: dict[Symbol, int]) -> Any:
-        """What a value of the run is for these sizes."""
+        """Return a value of the run for these sizes."""
         if type(new) is tuple:
             return tuple(self.value(item, sizes) for item in new)
         if type(new) is torch.SymInt:
@@ -212,7 +212,7 @@ class _OtherSizes:
 
 
 def _empty(old: Any, new: Any) -> Any:
-    """What is held, without rows. It need not be what any call leaves: one trace begins there."""
+    """Return the held value, without rows. It need not be the value after any call: one trace begins there."""
     if type(new) is tuple:
         return tuple(map(_empty, old, new))
     if not is_fake(new):

@@ -1,11 +1,11 @@
-"""Tensors with sizes of the inputs that the first call leaves in Python state, as the second trace finds them.
+"""Tensors with sizes of the inputs that the first call stores in Python state, as the second trace finds them.
 
-`if n > self.n: self.table, self.n = torch.arange(n), n` keeps a table, and its length. A later call finds what a call
-with other sizes left. So the second trace begins with symbols of its own for the sizes of the call before, and with
-tensors of these sizes, whose values are what the first trace computed, with these symbols in the place of its sizes.
-It must end with all such places as it found them, or with all of them as the first trace left them: then, by
-induction, each call finds there what one call before it has left. Places that are of different sizes (one of the length
-of the encoder's input, another of the decoder's) are judged apart: no symbol is in both.
+`if n > self.n: self.table, self.n = torch.arange(n), n` stores a table, and its length. A later call finds the state
+after a call with other sizes. So the second trace begins with symbols of its own for the sizes of the call before, and
+with tensors of these sizes, whose values are those of the first trace, with these symbols in place of its sizes. It
+must end with all such places as it found them, or with all of them as the first trace left them: then, by induction,
+each call finds there the state after one call before it. Places of different sizes (one of the length of the encoder's
+input, another of the decoder's) are judged separately: no symbol is in both.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 class KeptTables:
-    """The places of one trace's tensors and sizes. `fits` is False if there is one in which nothing else can stand.
+    """The places of one trace's tensors and sizes. `fits` is False if one of them can hold no other value.
 
-    To be made once the trace is over; `place` then puts the stand-ins of the next trace there, as often as it is begun.
+    To be made once the trace is over; `place` then puts the fake values of the next trace there, each time it begins.
     """
 
     def __init__(self, tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> None:
@@ -102,7 +102,7 @@ class KeptTables:
         return [int(self._env.hint_of(atom.as_int())) for atom in self._sizes]
 
     def place(self, recorder: Any, hints: Sequence[int]) -> None:
-        """Put the stand-ins of the recording that begins in each place, with these numbers as examples of the sizes."""
+        """Put the fake values of the new recording in each place, with these numbers as examples of the sizes."""
         assert self._env is not None
         self._second = env = recorder.env
         self._mapping, self.symbols = {}, []
@@ -151,8 +151,8 @@ class KeptTables:
         return substitute(expression, self._mapping)
 
     def earlier(self, fingerprint: Callable[..., Fingerprint], prints: Fingerprint) -> Fingerprint:
-        """The digests of the first trace, as of the call whose state the second trace finds. fingerprint: makes them,
-        given what each size is. prints: as of its own call."""
+        """Return the digests of the first trace, as of the call whose state the second trace finds. fingerprint: makes
+        them, given the values of sizes. prints: as of its own call."""
         env = self._second
         return fingerprint(sizes=lambda expression: env.core.simplify(self._of_kept(expression)))
 

@@ -1,8 +1,7 @@
-"""Sizes that the program leaves in its Python state: where a later call would see them, they are the example's.
+"""Sizes that the program stores in its Python state: if a later call would see them, they are the example's.
 
-`self.window = min(self.window, x.shape[2])` keeps a size. What the next call finds is a number, so the program is right
-for the sizes that give this number. A trace that ends so is made again with that known from the start
-(`PersistedFacts`).
+`self.window = min(self.window, x.shape[2])` stores a size. The next call finds a number, so the program is right for
+the sizes that give this number. A trace that ends so is made again with that known from the start (`PersistedFacts`).
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ class PersistedFacts(Exception):
 
 
 def fix(tracer: TracerView, changes: Sequence[Change]) -> list[Change]:
-    """The changes, with the example's numbers, on the heap as well, for the sizes that they leave there.
+    """Return the changes with the example's numbers, also on the heap, for the sizes that they store.
 
-    Those that leave what was there before are no changes.
+    Those that restore the old value are left out.
     """
     return [change for change in (_fixed(tracer, change) for change in changes) if change is not None]
 
@@ -50,7 +49,7 @@ def sizes_in(changes: Sequence[Change]) -> list[tuple[Change, Any]]:
 
 
 def facts_of(tracer: TracerView, found: Sequence[tuple[Change, Any]]) -> list[Fact] | None:
-    """What is known of sizes once these are the example's. None if there are none, or some have no example."""
+    """Return the facts about sizes once these are the example's. None if there are none, or some have no example."""
     env = tracer.recorder.env
     if env is None or not found or any(size.node.hint is None for _, size in found):
         return None
@@ -79,7 +78,7 @@ def fix_inputs(env: TorchShapeEnv, declared: DeclaredInputs) -> None:
 
 
 def assume(env: TorchShapeEnv, facts: Sequence[Fact]) -> None:
-    """What an earlier trace of the same call found out, of the symbols of the same names."""
+    """Assume the facts that an earlier trace of the same call found, for the symbols of the same names."""
     for fact in facts:
         symbols, ours = symbols_of(fact.relation), env.core.symbols
         if any(symbol.name not in ours for symbol in symbols):

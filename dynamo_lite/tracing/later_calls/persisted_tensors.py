@@ -1,6 +1,6 @@
-"""Tensors that the first call leaves in Python state for later ones: what they rest on, or why they cannot be kept.
+"""Tensors that the first call stores in Python state for later ones: their dependencies, or why they cannot be kept.
 
-The program computes them in each call. That is what later calls find as long as the parameters and buffers that they
+The program computes them in each call. Later calls find the same values as long as the parameters and buffers that they
 were computed from do not change (capture/comparison/replayed_constants.py).
 """
 
@@ -58,8 +58,8 @@ def check_shared(changes: Sequence[Change], prints: Fingerprint) -> None:
 
 
 def note(tracer: TracerView, changes: Sequence[Change], prints: Fingerprint, held: bool = False) -> None:
-    """Say what is set on the first call only, and what must not change after it. held: it is what is there already,
-    for longer inputs (held_tables.py)."""
+    """Note the values that are set on the first call only, and the state that must not change after it. held: the value
+    exists already, for longer inputs (held_tables.py)."""
     for change in changes:
         target = descriptions.describe_target(tracer, change)
         if is_made_alike(change, tracer):

@@ -22,7 +22,7 @@ class Place:
         return self.owner is change.owner and (self.part, self.key) == (change.part, change.key)
 
     def value(self) -> Any:
-        """What is there now; MISSING if nothing is."""
+        """Return the current value; MISSING if there is none."""
         if self.part == "cell":
             return self.owner.cell_contents
         if self.key is None and type(self.owner) is list:

@@ -1,7 +1,7 @@
-"""The tables: what each C callable does, by module, by type and by name.
+"""The tables of the effects of C callables, by module, by type and by name.
 
-The longest entry decides: "module:Type.method" before "module:Type" before "module". Modules are named as the callable
-itself says (`os.getcwd.__module__` is "posix"). A module without an entry is unknown.
+The longest entry decides: "module:Type.method" before "module:Type" before "module". Modules are named by the
+callable's `__module__` (`os.getcwd.__module__` is "posix"). A module without an entry is unknown.
 """
 
 from __future__ import annotations

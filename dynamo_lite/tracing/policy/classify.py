@@ -36,7 +36,7 @@ def verdict_of(fn: Any) -> CallVerdict:
 
 
 def is_immortal(fn: Any) -> bool:
-    """Whether a callable is written in C and lives as long as the process, as far as one can tell."""
+    """Whether a callable is written in C and presumably lives as long as the process."""
     kind = type(fn)
     if kind is BuiltinFunctionType or kind in _DESCRIPTORS:
         return True
@@ -44,9 +44,9 @@ def is_immortal(fn: Any) -> bool:
 
 
 def classify(fn: Any) -> CallVerdict:
-    """What calling `fn` does, by the tables.
+    """Return the effect of calling `fn`, by the tables.
 
-    A Python function, or a class made by a class statement, is PYTHON: what it does is what its own code does, which is
+    A Python function, or a class made by a class statement, is PYTHON: its effects are those of its own code, which is
     interpreted.
     """
     name = name_of(fn)
@@ -75,7 +75,7 @@ def look_up(name: str) -> CallVerdict:
 
 
 def name_of(fn: Any) -> str | None:
-    """ "module:Type.method" or "module:function" for what is written in C; None for what is Python."""
+    """Return "module:Type.method" or "module:function" for a C callable; None for a Python one."""
     kind = type(fn)
     if kind in (FunctionType, MethodType):
         return None

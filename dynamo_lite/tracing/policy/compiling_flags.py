@@ -1,10 +1,9 @@
 """torch's own branches on "is this being compiled or exported?", and the answer that each gets during a trace.
 
-The program is what eager does, so that torch's own code gets eager's answer wherever the recording can hold what eager
-then does. Elsewhere it gets the exporting answer; `differs` says what eager does instead, and `note` goes into the
-report if the branch was reached with one of the arguments `given`. A question of the user's own code is answered yes,
-with a note (registry.py). torch.jit's questions (`is_scripting`, `is_tracing`, `_get_tracing_state`) are never true
-here.
+The program must match eager, so torch's own code gets eager's answer wherever the recording can express what eager then
+does. Elsewhere it gets the exporting answer; `differs` describes what eager does instead, and `note` goes into the
+report if the branch was reached with one of the arguments `given`. A query of the user's own code is answered yes, with
+a note (registry.py). torch.jit's queries (`is_scripting`, `is_tracing`, `_get_tracing_state`) are never true here.
 
 tests/hostile/test_compiling_flags.py compares the table with the installed torch. Not in it is torch's code below the
 operators (torch._dynamo, torch._inductor, torch._functorch, torch._higher_order_ops, torch.fx, ...). Checked with torch
@@ -27,13 +26,12 @@ EXPORTING: Final = True
 
 
 class CompilingAnswers(NamedTuple):
-    """What the questions of one function of torch are answered.
+    """The answer to the queries of one function of torch.
 
-    `module` and `function` (its qualified name) say who asks; `differs` what the answer decides. `note` goes into the
-    report where eager would take its fast path: gradients are off or nothing requires grad, and one of the local
-    variables
-    `given` is there. `needs` is an attribute without which eager has no fast path: the exporting answer then.
-    `since` and `until` say which torch has the question, where not every supported one does.
+    `module` and `function` (its qualified name) identify the caller; `differs` is the effect of the answer. `note` goes
+    into the report where eager would take its fast path: gradients are off or nothing requires grad, and one of the
+    local variables `given` is there. `needs` is an attribute without which eager has no fast path: the exporting answer
+    then. `since` and `until` are the versions of torch that have the query, if not every supported one does.
     """
 
     module: str
@@ -176,7 +174,7 @@ FUSED: tuple[CompilingAnswers, ...] = (
         ("src_mask", "src_key_padding_mask"),
     ),
 )
-"""Who asks `torch.overrides.has_torch_function` before a fused kernel; true would be a trace's own function mode."""
+"""Callers of `torch.overrides.has_torch_function` before a fused kernel; true would be a trace's own function mode."""
 
 _NOTES = {(row.module, row.function): row for row in FUSED}
 _COMPILING = {(row.module, row.function): row for row in BRANCHES}
@@ -191,7 +189,7 @@ def compiling(tracer: TracerView) -> bool:
 
 
 def has_torch_function(tracer: TracerView, ask: Callable[[], Any]) -> Any:
-    """The answer to a library's frame; None if it is no question about a fused kernel. `ask` is eager's."""
+    """Return the answer for a library's frame; None if the query is not about a fused kernel. `ask` is eager's."""
     row = _branch_at_work(tracer, _NOTES)
     if row is None:
         return None

@@ -42,4 +42,4 @@ NAMES: dict[str, CallVerdict] = {
     **{f"builtins:{kind}.{name}": mutates(0, part="attributes") for kind in ("object", "type")
        for name in ("__setattr__", "__delattr__")},
 }  # fmt: skip
-"""Name of a method → what it changes."""
+"""Name of a method → the argument and part that it changes."""

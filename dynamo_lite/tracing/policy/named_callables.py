@@ -13,9 +13,9 @@ from dynamo_lite.tracing.policy import skipped_calls
 
 
 def loaded(names: tuple[str, ...]) -> dict[int, str]:
-    """id of a callable → its name, for each "module:qualified.name" whose module is loaded.
+    """Return id of a callable → its name, for each "module:qualified.name" whose module is loaded.
 
-    The same dict as before as long as each name stands for the same object.
+    The same dict as before as long as each name refers to the same object.
     """
     known = _found.get(names)
     if known is None or not known.holds():
@@ -24,7 +24,7 @@ def loaded(names: tuple[str, ...]) -> dict[int, str]:
 
 
 class _Found:
-    """What a tuple of names stands for, and a fast way to see that it still does.
+    """The callables of a tuple of names, and a fast check that they are still the same.
 
     rows: id of a callable → its name. The callables are kept alive, so that an id stays its callable's.
     """
@@ -55,7 +55,7 @@ class _Found:
         ]
 
     def holds(self) -> bool:
-        """Whether each name stands for what it did."""
+        """Whether each name refers to the same object as before."""
         modules = sys.modules
         for module, was, getter, values in self._fast:
             own = modules.get(module)
@@ -92,7 +92,7 @@ def _is_attribute(module: Any, path: str, entry: Any) -> bool:
 
 
 def _entry(module: Any, parts: list[str]) -> Any:
-    """What a module has at the end of a path: of a class, the entry of its own namespace. None if there is nothing."""
+    """Return a module's entry at the end of a path: for a class, that of its own namespace. None if there is none."""
     found = module
     for part in parts:
         found = found.__dict__.get(part) if isinstance(found, type) else getattr(found, part, None)
@@ -101,13 +101,13 @@ def _entry(module: Any, parts: list[str]) -> Any:
 
 @cache
 def _taken_apart(names: tuple[str, ...]) -> tuple[tuple[str, list[str], str], ...]:
-    """(module, the parts of the qualified name, the name with dots) of each; tables ask in each run."""
+    """Return (module, the parts of the qualified name, the name with dots) of each; tables use them in each run."""
     pairs = [name.partition(":")[::2] for name in names]
     return tuple([(module, path.split("."), f"{module}.{path}") for module, path in pairs])
 
 
 def unbound(fn: Any) -> Any:
-    """The method of the type behind a bound built-in method (numpy.random.rand): what the interpreter reports."""
+    """Return the method of the type for a bound built-in method (numpy.random.rand), as the interpreter reports it."""
     owner = getattr(fn, "__self__", None)
     if owner is None or isinstance(owner, (type, ModuleType)):
         return fn

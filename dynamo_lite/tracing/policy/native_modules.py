@@ -1,10 +1,10 @@
-"""Which Python functions CPython may evaluate itself during a trace.
+"""Decides which Python functions CPython may evaluate itself during a trace.
 
 Trusted is code that neither calls back into the program nor keeps state that the program can see; everything else is
-interpreted. `trust_table.py` says so by module. In the modules that are trusted as stateless, inspection has the last
-word, once per function: one that assigns a global or an attribute, a closure, and every method of a class one of whose
-methods assigns an attribute, is interpreted. A function is judged by the module that its *globals* belong to, so that a
-decorator's wrapper is judged by where the decorator is defined, not by the name that functools.wraps gave it.
+interpreted. `trust_table.py` has the levels by module. In the modules that are trusted as stateless, inspection
+decides, once per function: one that assigns a global or an attribute, a closure, and every method of a class one of
+whose methods assigns an attribute, is interpreted. A function is judged by the module that its *globals* belong to, so
+that a decorator's wrapper is judged by where the decorator is defined, not by the name that functools.wraps gave it.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def is_trusted_module(name: str) -> bool:
 
 
 def is_below(name: str) -> bool:
-    """Whether a module is part of what runs operators, or of this tracer."""
+    """Whether a module is part of the implementation of operators, or of this tracer."""
     return trust_of(name).level is TrustLevel.BELOW
 
 
 def stateless_code_at_work() -> frozenset[CodeType]:
-    """The code of library functions that were inspected and run natively right now, inside of the innermost call that
-    the interpreter made: what an interpreted run of them could look into."""
+    """Return the code of library functions that were inspected and run natively right now, inside of the innermost call
+    that the interpreter made: if they are interpreted, the run could look into them."""
     found = []
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") != _RUNS_NATIVELY:
@@ -95,7 +95,7 @@ def is_trusted(fn: FunctionType) -> bool:
 
 
 def wraps_the_program(fn: FunctionType) -> bool:
-    """Whether `fn` is what a decorator of a library made of a function of the program's, which it calls:
+    """Whether `fn` is the wrapper that a decorator of a library made of a function of the program's, which it calls:
     torch.compiler.nonstrict_trace, torch.jit.script_if_tracing."""
     return any(_is_of_the_program(inner) for inner in (fn.__dict__.get("__wrapped__"), *_contents(fn.__closure__)))
 
@@ -111,7 +111,7 @@ def _is_of_the_program(fn: Any) -> bool:
 
 
 def is_trusted_as_a_whole(fn: FunctionType) -> bool | None:
-    """The answer for every function with the globals of `fn`, but for wrappers; None where each is inspected."""
+    """Return the answer for every function with the globals of `fn`, except for wrappers; None if each is inspected."""
     name = fn.__globals__.get("__name__")
     level = trust_of(name).level if isinstance(name, str) else TrustLevel.CALLS
     return None if level is TrustLevel.STATELESS else level is TrustLevel.BELOW
@@ -124,9 +124,9 @@ _ASSIGNS_GLOBALS = frozenset(opcode.opmap[name] for name in ("STORE_GLOBAL", "DE
 
 
 def keeps_state(fn: FunctionType, code: CodeType) -> bool:
-    """Whether a function changes what outlives its call, belongs to a class whose objects change, or is a closure.
+    """Whether a function changes state that outlives its call, is of a class whose objects change, or is a closure.
 
-    (A closure may be a decorator's wrapper, which calls the function that it was given.)
+    (A closure may be a decorator's wrapper, which calls its function.)
     """
     if code.co_freevars or assigns(code, _ASSIGNS | _ASSIGNS_GLOBALS):
         return True

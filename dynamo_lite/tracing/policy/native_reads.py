@@ -1,7 +1,7 @@
-"""What a C callable reads of the objects that it is given: data only.
+"""The reads of a C callable of its arguments: data only.
 
-A callable that is in no row may read everything that its arguments hold, at any depth (`PARTS`): the safe answer. The
-rows say where it is less, so that an assumption is no wider than what the program really depends on.
+A callable without a row may read everything that its arguments hold, at any depth (`PARTS`): the safe answer. The rows
+state where it is less, so that assumptions are limited to the program's real dependencies.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from typing import Any, Final
 import torch
 
 NOTHING: Final = "nothing"
-"""Types and identity only (or what it reads is told by the interpreter's own hooks)."""
+"""Types and identity only (or reads that the interpreter's own hooks report)."""
 KEY: Final = "item"
 """The item of the first argument whose key is the second argument, if it is there."""
 EMPTIES: Final = "empties"
-"""Nothing; what the first argument held has no consequence from now on."""
+"""Nothing; the former contents of the first argument have no consequence from now on."""
 LENGTH: Final = "length"
 KEYS: Final = "keys"
 """The keys of arguments that are dicts, the items of others."""
@@ -45,10 +45,10 @@ PROTOCOL: Final = "protocol"
 MEMBER: Final = "member"
 """Whether the second argument is in the first one, a set."""
 BOUNDED: Final = "bounded"
-"""Whether a deque has a limit, and what it holds if it has: what is added drives out an item, and moves the others."""
+"""Whether a deque has a limit, and its contents if it has: an added item drops another, and moves the others."""
 REFERENT: Final = "referent"
 SWITCHES: Final = "switches"
-"""A setting of the process, told by the function itself when it is called without arguments."""
+"""A setting of the process, which the function returns when it is called without arguments."""
 
 _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     (
@@ -123,7 +123,7 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 
 def decimal_context() -> tuple[Any, ...]:
-    """What the decimal context of this thread says about results (not its flags, which operations set)."""
+    """Return the part of this thread's decimal context that affects results (not its flags, which operations set)."""
     now = decimal.getcontext()
     traps = tuple(signal.__name__ for signal, is_on in now.traps.items() if is_on)
     return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, traps
@@ -137,10 +137,10 @@ SWITCH_OF: dict[int, Any] = {
     **dict.fromkeys(map(id, (decimal.getcontext, decimal.localcontext, decimal.Decimal)), decimal_context),
     **dict.fromkeys(map(id, (os.path.expandvars, os.path.expanduser)), environment),
 }
-"""id of a callable in the row SWITCHES → the function that tells the setting, if it does not tell it itself."""
+"""id of a callable in the row SWITCHES → the function that returns the setting, if that is another one."""
 
 LOOKS_INTO_CLASSES = frozenset({"inspect", "typing", "typing_extensions"})
-"""Modules whose functions run natively and read any attribute of the classes of what they are given."""
+"""Modules whose functions run natively and read any attribute of the classes of their arguments."""
 
 FORMATS = frozenset(map(id, (str.format, str.format_map)))
 """`"{0.n}".format(box)` reads attributes of its arguments."""
@@ -149,8 +149,8 @@ SHOWING = frozenset(map(id, (torch.from_numpy, torch.frombuffer, torch.asarray, 
 """Functions that make a tensor on the memory of their first argument, or a copy of it (shared_memory.py)."""
 
 LOOKS: dict[int, str] = {id(fn): how for how, callables in _ROWS for fn in callables}
-"""id(callable) → what it reads. The callables live as long as the process."""
+"""id(callable) → the kind of its reads. The callables live as long as the process."""
 
 GIVES_ITEMS = frozenset({"__dir__", "keys", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__",
                          "__reduce_ex__", "__mro_entries__"})  # fmt: skip
-"""Methods whose result C code goes through: dir() sorts it, dict() and `**` ask for each key in it."""
+"""Methods whose result C code iterates over: dir() sorts it, dict() and `**` look up each key in it."""

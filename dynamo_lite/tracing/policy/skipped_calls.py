@@ -196,7 +196,7 @@ OUTSIDE_WORLD: tuple[str, ...] = (
     "torch:save",
     "torch:load",
     "torch._C:PyTorchFileReader",
-    "torch._C:PyTorchFileWriter",  # given what is no file, it ends the process, in eager too
+    "torch._C:PyTorchFileWriter",  # for an argument that is not a file, it ends the process, in eager too
     "torch.jit:save",
     "torch.jit:load",
     "torch.hub:load",
@@ -248,7 +248,7 @@ READS_MODES: tuple[str, ...] = (
     "torch._guards:active_fake_mode",
 )
 
-# Runs a Python function, from C, on each element of the memory: a stand-in has none, and the user's tensors would be
+# Runs a Python function, from C, on each element of the memory: a fake tensor has none, and the user's tensors would be
 # written into. Refused for all callers.
 CALLS_ON_DATA: tuple[str, ...] = (
     "torch._C:TensorBase.apply_",
@@ -298,7 +298,7 @@ AUTOMATIC_CONTAINERS: tuple[str, ...] = (
     "dynamo_lite.program.trees.containers:_flatten_with_keys",
 )
 
-# Makes tensors of ragged sizes, which no stand-in has.
+# Makes tensors of ragged sizes, which no fake tensor has.
 NESTED: tuple[str, ...] = (
     "torch.nested:nested_tensor",
     "torch.nested:as_nested_tensor",

@@ -13,10 +13,10 @@ from typing import NamedTuple
 class TrustLevel(Enum):
     """How far a module is trusted.
 
-    BELOW      what operators, tensors and sizes are made of, and this tracer: run natively as a whole
-    STATELESS  run natively, but for what inspection finds to keep state (native_modules.py): that is interpreted
+    BELOW      the implementation of operators, tensors and sizes, and this tracer: run natively as a whole
+    STATELESS  run natively, except for functions found to keep state (native_modules.py): these are interpreted
     STATE      keeps state that a program can see: interpreted, so that its reads and writes are journaled
-    CALLS      calls what the program gives it (modules, hooks, functions): interpreted
+    CALLS      calls arguments of the program (modules, hooks, functions): interpreted
     """
 
     BELOW = "below the operators"

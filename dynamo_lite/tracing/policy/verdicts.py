@@ -1,4 +1,4 @@
-"""The vocabulary: what a C callable does that a trace has to know."""
+"""The vocabulary: the effects of C callables that a trace has to know."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 
 class CallKind(Enum):
-    """What calling it means for a trace.
+    """The effect of a call on a trace.
 
-    PURE       its result depends on its arguments (and what they hold) alone, and it changes nothing
-    CALLS_BACK pure but for the Python functions that it calls, which are interpreted
-    OPERATOR   torch's: recorded, or a question about a tensor that a stand-in answers
+    PURE       its result depends on its arguments (and their contents) alone, and it changes nothing
+    CALLS_BACK pure except for the Python functions that it calls, which are interpreted
+    OPERATOR   torch's: recorded, or a query of a tensor that a fake tensor answers
     MUTATES    changes arguments of which the journal takes a snapshot first
     OPAQUE     reads or moves the state of arguments of which no snapshot can be taken: those must be the program's own
-    ARRAYS     numpy's: pure, but for the arrays among its arguments that it may write into
+    ARRAYS     numpy's: pure, except for the arrays among its arguments that it may write into
     LOCK       takes or gives back a lock: every lock must be given back by the end
     EFFECT     writes output and returns nothing of use: skipped, with a note
     UNRECORDABLE  gives another answer in each call (an address, the clock, a random number)
-    RNG        moves a random number generator from outside
+    RNG        advances a random number generator that existed before the call
     PROCESS    changes a setting of the whole process
     WORLD      files, the network, other processes
     UNKNOWN    in no table
@@ -49,8 +49,8 @@ class Where(NamedTuple):
 class CallVerdict(NamedTuple):
     """A callable's kind; which arguments it changes (MUTATES, OPAQUE, LOCK), and which part of them.
 
-    `part` is "items" (a container's), "attributes", "memory" (what a buffer lies in) or "members" (what a C
-    descriptor sets: argument `where[0]` of the descriptor's own method).
+    `part` is "items" (a container's), "attributes", "memory" (that of a buffer) or "members" (the attribute of a C
+    descriptor: argument `where[0]` of the descriptor's own method).
     """
 
     kind: CallKind

@@ -1,4 +1,4 @@
-"""What two numbers are as one, of which the first holds where a condition on sizes does, and the second elsewhere."""
+"""Two numbers as one: the first where a condition on sizes holds, and the second elsewhere."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BOOLS = (bool, torch.SymBool)
 
 
 class ConditionalValue:
-    """Decisions under a condition on sizes, and under its opposite. No fact is recorded, and no example is asked.
+    """Decisions under a condition on sizes, and under its opposite. No fact is recorded, and no example is used.
 
     Attributes:
-        found: what was proved, each as (what is assumed, what holds there).
+        found: the proved relations, each as (the assumption, the relation that holds under it).
     """
 
     def __init__(self, env: Any, condition: Bool) -> None:
@@ -26,7 +26,7 @@ class ConditionalValue:
         self.found: dict[tuple[Bool, Bool], None] = {}
 
     def under(self, assumed: Bool, relation: Bool) -> bool | None:
-        """The truth of a relation that follows from the facts and what is assumed; None if none does."""
+        """Return the truth of a relation that follows from the facts and the assumption; None if neither does."""
         for truth, proposition in ((True, relation), (False, not_(relation))):
             relation = or_(not_(assumed), proposition)
             if self._env.memo.decide(relation) is True:

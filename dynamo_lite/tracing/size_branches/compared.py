@@ -1,4 +1,4 @@
-"""What is kept of a branch on sizes whose sides compute the same values: the condition, and why they are the same."""
+"""The record of a branch on sizes whose sides compute the same values: the condition, and why they are the same."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate, Certifica
 
 @dataclass(frozen=True)
 class Compared:
-    """A branch on sizes that is no guard: `condition` is what decided it, both sides compute the same values.
+    """A branch on sizes that is not a guard: `condition` decided it, both sides compute the same values.
 
     Attributes:
-        equalities: what was used of each side, as (the condition of the side, what follows from it).
-        env: the facts of the program, which the equalities may rest on as well.
+        equalities: the facts used of each side, as (the condition of the side, a consequence of it).
+        env: the facts of the program, which the equalities may depend on as well.
         in_words: a relation in terms of the inputs.
     """
 

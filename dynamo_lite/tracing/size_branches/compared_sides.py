@@ -1,12 +1,12 @@
 """Branches on a size whose sides compute the same values: such a branch adds no guard to the program.
 
 The example takes one side of `if n != p.shape[0]: p = p.expand(n, -1)` or `is_causal = n > 1 and mask is None`. The
-other side is run as well, as far as it has no effect (effect_free.py), up to where the two meet. What they leave is
-compared under what holds on each side: a size, a flag or a view that is the same there needs no guard. Two numbers or
-flags that differ become one expression over the condition. Only where the sides differ otherwise, the example's answer
-becomes a guard, or both sides are captured (control_flow/).
+other side is run as well, as far as it has no effect (effect_free.py), up to where the two meet. Their final states are
+compared under the condition of each side: a size, a flag or a view that is the same there needs no guard. Two numbers
+or flags that differ become one expression over the condition. Only if the sides differ in another respect, the
+example's answer becomes a guard, or both sides are captured (control_flow/).
 
-That a value is the same on a side is decided by the facts and the condition of that side, never by the example.
+Whether a value is the same on a side is decided by the facts and the condition of that side, never by the example.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ _LONGEST = 120
 
 
 class Unlike(Exception):
-    """Two values that are no one value."""
+    """Two values that cannot be merged."""
 
 
 class ComparedSides(FeatureState):
     """The branches on sizes of one run whose sides were compared.
 
     Attributes:
-        rows: those that are no guards, by condition and line.
-        left: the answers that became guards, though a call may come that goes the other way (`is_wanted`).
+        rows: those that are not guards, by condition and line.
+        left: the answers that became guards, though a call may come that takes the other side (`is_wanted`).
         table: the sizes that vary; None where none does.
         forks: whether a branch whose sides differ is captured, where `is_wanted`, and not answered by the example.
         open: the runs of the example's sides that are not over, the outermost first.
@@ -75,8 +75,8 @@ class ComparedSides(FeatureState):
         self.open: list[ViewsOnly] = []
 
     def end_open(self) -> None:
-        """A branch or a loop within such a run is about to be captured. What the run would say of the branch around
-        it is not to be found out on one of the sides. Raises Abandon where that branch is captured itself."""
+        """End the open runs: a branch or a loop within one is about to be captured. The result for the branch around it
+        must not be determined on one of the sides. Raises Abandon if that branch is captured itself."""
         for views in self.open:
             views.end()
 
@@ -96,7 +96,7 @@ class ComparedSides(FeatureState):
         return NOT_HANDLED
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        """As `Observer.on_branch`: None where both sides compute the same values, and the frame goes on behind them."""
+        """As `Observer.on_branch`: None if both sides compute the same values, and the frame continues after them."""
         relation = self.undecided(value)
         if relation is None or self._tracer.recorder.lowering:
             return NOT_HANDLED
@@ -120,7 +120,7 @@ class ComparedSides(FeatureState):
             self.left.append(relation)
 
     def is_wanted(self, relation: Bool) -> bool:
-        """Whether calls may go the other way: some size of the condition was promised to vary, or the other side is
+        """Whether calls may take the other side: some size of the condition was promised to vary, or the other side is
         that of a size of 1, which no user who leaves sizes to `Dim.AUTO` expects to lose."""
         if self.table is None:
             return False
@@ -161,7 +161,7 @@ class _BothSides:
         self.locals, self.stack = list(frame.locals), list(frame.stack)
 
     def made(self) -> Any:
-        """What `on_branch` returns."""
+        """Return the result of `on_branch`."""
         frame, at = self.frame, self.frame.pc - 1
         flow = flow_of(frame.info)
         start, join = self.starts[self.truth], flow.join(at)
@@ -235,7 +235,7 @@ class _BothSides:
             frame.stack.pop()
 
     def _other_side(self, stops: set[int]) -> _Reached | None:
-        """What the side that the example does not take leaves; None if it has an effect."""
+        """Return the final state of the side that the example does not take; None if it has an effect."""
         frame = self.frame
         self._begin(not self.truth, self.starts[not self.truth])
         if not EffectFree(self.tracer, self._holds_there).run(frame, stops):
@@ -245,7 +245,7 @@ class _BothSides:
         return _Reached(frame.pc, list(frame.locals), list(frame.stack))
 
     def _may_be_compared(self, flow: FlowGraph, at: int, join: int) -> bool:
-        """Whether both sides are short and, as far as their instructions tell, may have no effect."""
+        """Whether both sides are short and, judging by their instructions, may have no effect."""
         if not _SHOWS_VARIABLES.isdisjoint(self.frame.code.co_names):
             return False  # a variable that is not used any more is seen, too
         ops, start = self.frame.info.ops, flow.at(self.starts[self.truth])
@@ -327,7 +327,7 @@ _CHECKED = frozenset({int, float, str, tuple, list, dict, bytes, type(None)})
 
 @dataclass
 class _Reached:
-    """Where the other side has come to (`pc`; None: to the return of `result`), and what the frame holds there."""
+    """The end of the other side (`pc`; None: the return of `result`), and the state of the frame there."""
 
     pc: int | None
     locals: list[Any]

@@ -1,9 +1,9 @@
 """Running a few instructions of the program that have no effect, to see where they lead.
 
 `run` executes instructions of a frame that is running, up to a stop, under the interpreter's own handlers. Only
-instructions and calls that change nothing outside of the frame, record no operator and ask nothing of the example are
-allowed; anything else raises `Abandon`, which no handler of the program sees. What the program reads on the way is
-reported to the tracer as ever, and becomes guards.
+instructions and calls that change nothing outside of the frame, record no operator and do not depend on the example are
+allowed; anything else raises `Abandon`, which no handler of the program sees. Reads of the program on the way are
+reported to the tracer as usual, and become guards.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PLAIN = _handlers(
     "BUILD_CONST_KEY_MAP LIST_TO_TUPLE CALL CALL_KW CALL_FUNCTION_EX RETURN_VALUE IMPORT_FROM GET_LEN MAKE_CELL "
     "FORMAT_VALUE CONVERT_VALUE"
 )
-"""Instructions that change nothing but the frame; what they call is judged by the call."""
+"""Instructions that change nothing but the frame; the effects of calls are judged by the call."""
 _OF_VALUES = _handlers("BINARY_OP COMPARE_OP CONTAINS_OP BINARY_SUBSCR UNARY_NOT UNARY_NEGATIVE UNARY_POSITIVE TO_BOOL")
 """Instructions that are operators of tensors, where an operand is one."""
 _ATTRIBUTES = _handlers("LOAD_ATTR LOAD_METHOD")
@@ -67,12 +67,12 @@ _PURE = frozenset({CallKind.PURE, CallKind.CALLS_BACK})
 
 
 def abandon() -> NoReturn:
-    """Give up the run: what comes next has an effect, or is not known to have none."""
+    """End the run: the next instruction has an effect, or may have one."""
     raise Abandon
 
 
 class EffectFree:
-    """One such run; `holds` answers what the truth of a condition on sizes is in it, or None."""
+    """One such run; `holds` returns the truth of a condition on sizes in it, or None."""
 
     def __init__(self, tracer: TracerView, holds: Callable[[Any], bool | None]) -> None:
         self._tracer, self._holds = tracer, holds
@@ -91,7 +91,7 @@ class EffectFree:
         try:
             with _hooked(vm, self._instruction, self._call, _no_write, abandon_raise, self._branch):
                 vm.run_until(frame, stops)
-        except (Abandon, Abort, Exception):  # the program need not take this side, so a refusal there is not reported
+        except (Abandon, Abort, Exception):  # the program need not take this side: an error there is not reported
             tracer.broken = broken
             return False
         finally:
@@ -110,7 +110,7 @@ class EffectFree:
         return self._tracer.before_call(fn, args, kwargs)  # type: ignore[attr-defined]
 
     def _branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        """A jump within the run: what is not known there ends it."""
+        """Handle a jump within the run: a condition that is not decided there ends it."""
         truth = self._holds(value)
         if truth is None:
             abandon()
@@ -122,10 +122,10 @@ class EffectFree:
 
 
 class ViewsOnly:
-    """Runs the program as ever, and looks whether what it does has no effect, and makes of tensors views only.
+    """Runs the program as usual, and checks that it has no effect, and only makes views of tensors.
 
     Attributes:
-        otherwise: called as soon as that is not so, before what comes next.
+        otherwise: called as soon as that is not so, before the next instruction.
         is_so: whether it was so to the end.
     """
 
@@ -217,8 +217,8 @@ def _is_of_tensors(frame: Any, operation: tuple[Any, Any], others: Container[str
 
 
 def _is_advanced(value: Any, depth: int = 3) -> bool:
-    """Whether iterating over a value, or over what it contains, may leave it in another state: it is an iterator, or
-    its class says in Python what its iterator is."""
+    """Whether iterating over a value, or over its items, may leave it in another state: it is an iterator, or its class
+    defines its iterator in Python."""
     kind = type(value)
     if kind in (tuple, list, set, frozenset, dict):
         return depth == 0 or any(_is_advanced(item, depth - 1) for item in value) or (
@@ -228,8 +228,8 @@ def _is_advanced(value: Any, depth: int = 3) -> bool:
 
 
 def _changes_nothing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call changes nothing and runs no operator, as far as the callable tells: it is interpreted, or is in C,
-    pure, and is given no tensor and no iterator."""
+    """Whether a call provably changes nothing and runs no operator: the callable is interpreted, or is in C, pure, and
+    is given no tensor and no iterator."""
     if id(fn) in _ASK_TENSORS or fn is builtins.__import__:
         return True
     if id(fn) in named_callables.loaded(skipped_calls.TRUE_WHILE_TRACING):

@@ -1,7 +1,7 @@
 """`x.squeeze()` of sizes that vary: whether a dimension of one element is left out is a branch on its size.
 
-torch's kernel asks, and what the example answers becomes a guard. As a branch of the program it has another side, which
-is looked at like that of any branch on a size.
+torch's kernel branches on it, and the example's answer becomes a guard. As a branch of the program it has another side,
+which is handled like that of any branch on a size.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Jumps that lead to nothing but `raise`: `if not ok.all(): raise ValueError(...)` is equivalent to an `assert`.
 
-What the program goes on with is right wherever it does not raise, so the condition becomes an assertion of the program.
-Not so where the program itself may catch what is raised (vocabulary/exception_handlers.py): then there are two ways on,
-and the jump is a branch.
+The rest of the program is right wherever it does not raise, so the condition becomes an assertion of the program. Not
+so if the program itself may catch the exception (vocabulary/exception_handlers.py): then there are two paths, and the
+jump is a branch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 
 PROTOCOL = (StopIteration, StopAsyncIteration, AttributeError, LookupError, ImportError)
-"""What C code may take for an answer: an attribute that is not there, the end of an iteration."""
+"""Exceptions that C code may treat as a result: an attribute that is not there, the end of an iteration."""
 
 _LOADS_CLASS = (HANDLERS["LOAD_GLOBAL"], HANDLERS["LOAD_GLOBAL_CALLEE"])
 _STACK: dict[Any, Callable[[Any], tuple[int, int]]] = {
@@ -33,7 +33,7 @@ _STACK: dict[Any, Callable[[Any], tuple[int, int]]] = {
     )
     for name in names.split()
 }
-"""What makes a message: how many values an instruction takes from the stack, and how many it leaves."""
+"""Instructions that make a message: how many values they pop from the stack, and how many they push."""
 _JUMP = HANDLERS["JUMP"]
 _CHOICES = frozenset(HANDLERS[f"POP_JUMP_IF_{when}"] for when in ("TRUE", "FALSE", "NONE", "NOT_NONE"))
 """Of a conditional expression in the message."""
@@ -41,20 +41,20 @@ _RAISES, _CONSTANT = HANDLERS["RAISE_VARARGS"], HANDLERS["LOAD_CONST"]
 
 
 def raised_at(frame: Any, at: int) -> tuple[type[Exception], str] | None:
-    """(the class, a message) of what the instructions from `at` on raise, if they do nothing else, and C code does not
-    take it for an answer."""
+    """Return (the class, a message) of the exception that the instructions from `at` on raise, if they do nothing else,
+    and C code does not treat it as a result."""
     found = only_raises(frame, at)
     return None if found is None or issubclass(found[0], PROTOCOL) else found
 
 
 def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
-    """(the class, a message) of what the instructions from `at` on raise, if they do nothing else."""
+    """Return (the class, a message) of the exception that the instructions from `at` on raise, if nothing else."""
     ops = frame.info.ops
     found = named(frame, ops[at][1]) if at < len(ops) and ops[at][0] in _LOADS_CLASS else None
     if not isinstance(found, type) or not issubclass(found, Exception):
         return None
     text, seen = "", set()
-    todo = [(at, 0, 0)]  # where, the height of the stack, and that below which the class lies (0: it is used already)
+    todo = [(at, 0, 0)]  # where, the height of the stack, and that below which the class is (0: it is used already)
     while todo:
         index, height, own = here = todo.pop()
         if here in seen:
@@ -82,6 +82,6 @@ def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
 
 
 def named(frame: Any, name: str) -> Any:
-    """What the frame's function finds under the name of a global or a builtin."""
+    """Return the value of a global or a builtin in the frame's function."""
     builtins = frame.builtins if isinstance(frame.builtins, dict) else vars(frame.builtins)
     return frame.globals.get(name, builtins.get(name))

@@ -1,9 +1,9 @@
-"""Rules for sizes in Python code: what stays symbolic, and what takes the number.
+"""Rules for sizes in Python code: which results stay symbolic, and which calls need the number.
 
-Arithmetic and comparison are the stand-ins' own; what Python asks through their types is in number_methods.py. Here are
-the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without knowing that
-a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers. The functions
-of `math` are in math_functions.py.
+Arithmetic and comparison are the symbolic sizes' own; operations through their types are in number_methods.py. Here are
+the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without treating a
+symbolic size as a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers. The
+functions of `math` are in math_functions.py.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Specializations(FeatureState):
 
 
 def specialized_in(tracer: TracerView, env: TorchShapeEnv) -> Callable[[Any, Any], None]:
-    """A function that gives `Specializations` what the program fixes in `env` (`Client.specialized`)."""
+    """Return a function that adds sizes that the program fixes in `env` to `Specializations` (`Client.specialized`)."""
 
     def specialized(expression: Any, value: Any) -> None:
         row = Specialization(str(expression), value, env.where(), _needs_number(tracer), _unrolls(tracer))
@@ -54,7 +54,7 @@ _HEADS = frozenset({
     "range", "enumerate", "zip", "reversed", "map", "filter", "unbind", "split", "chunk",
     "list", "tuple", "sum", "any", "all", "max", "min", "prod", "reduce", "extend",
 })  # fmt: skip
-"""What makes the iterator of a loop over a size, or is such a loop."""
+"""Callables that make the iterator of a loop over a size, or are such a loop."""
 
 
 def _unrolls(tracer: TracerView) -> bool:
@@ -73,7 +73,7 @@ def _unrolls(tracer: TracerView) -> bool:
 
 
 def asks(tracer: TracerView) -> str | None:
-    """The name of what asks for a number, if it is a call that runs natively."""
+    """Return the name of the call that needs a number, if it runs natively."""
     fn = tracer.native_call.function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
     return tracer.own(SizesInCalls).number_for or native
@@ -84,7 +84,7 @@ def _needs_number(tracer: TracerView) -> str:
     return f"{name}() needs the number" if name else "this needs the number"
 
 
-# -- what a stand-in is --------------------------------------------------------------------------------------------
+# -- the types of symbolic sizes -----------------------------------------------------------------------------------
 
 
 def call_isinstance(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -99,7 +99,7 @@ def call_isinstance(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
 
 
 def identical(left: Any, right: Any) -> bool:
-    """`left is right` where one of two different objects stands for a number.
+    """Whether `left is right`, for two different objects of which one represents a number.
 
     CPython has one object for each int from -5 to 256, and one for each bool; other numbers that come from different
     operations are different objects.
@@ -153,7 +153,7 @@ def call_float(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _own_conversion(tracer: TracerView, value: Any, names: tuple[str, ...]) -> Any:
-    """What the program's own `__int__` or `__float__` returns, if it is a size; else NOT_HANDLED, without a call."""
+    """Return the result of the program's own `__int__` or `__float__`; else NOT_HANDLED, without a call."""
     for name in names:
         method = datamodel.type_lookup(type(value), name)
         if method is not datamodel.MISSING:
@@ -162,7 +162,7 @@ def _own_conversion(tracer: TracerView, value: Any, names: tuple[str, ...]) -> A
 
 
 class _Returns:
-    """int() and float() of it say what a conversion may return, in C's own words."""
+    """An object for int() and float(), which raise C's own error for an invalid result of a conversion."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -259,7 +259,7 @@ def call_len(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 class _Sized:
-    """len() of it says what `__len__` may return, in C's own words."""
+    """An object for len(), which raises C's own error for an invalid result of `__len__`."""
 
     def __init__(self, length: Any) -> None:
         self.length = length
@@ -269,7 +269,7 @@ class _Sized:
 
 
 class SizesInCalls(FeatureState):
-    """number_for: what a number is being taken for; ranges: id of a range → it and the size given as its stop."""
+    """number_for: the operation that needs a number; ranges: id of a range → it and the size given as its stop."""
 
     stays = "it is about the call at work, and about ranges that are alive"
 

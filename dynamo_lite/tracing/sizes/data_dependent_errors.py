@@ -1,8 +1,8 @@
-"""Errors of questions that only run time can answer, and the `torch._check` that settles each.
+"""Errors of conditions that are known at run time only, and the `torch._check` that decides each.
 
-The question is about symbols (`u0 >= 4`); its author knows variables. The innermost function of the user's own in which
-every symbol has a name (a variable, a size of a tensor, `t.item()`) is where a check can stand: before the statement
-that asked, in terms of these names.
+The condition is about symbols (`u0 >= 4`); its author knows variables. The innermost function of the user's own in
+which every symbol has a name (a variable, a size of a tensor, `t.item()`) is the place for a check: before the
+statement that evaluated it, in terms of these names.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Names = dict[Node, str]
 
 
 class Unnamed(Exception):
-    """A symbol that no variable of a function stands for."""
+    """A symbol that no variable of a function represents."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _of_packed_sequence(tracer: TracerView, id: str, known: list[str]) -> GraphB
 
 
 def _is_truth(question: Any) -> bool:
-    """Whether Python asked for the truth of a tensor: its symbol, 0 or 1, has no name in the program."""
+    """Whether Python evaluated the truth of a tensor: its symbol, 0 or 1, has no name in the program."""
     return isinstance(question, DataDependentQuestion) and [*question.ranges.values()] == [(0, 1)]
 
 
@@ -134,7 +134,7 @@ def _describe(symbol: Symbol, known: Any, names: Names) -> str:
 
 
 def _instead(checks: list[Check], otherwise: str, question: Any, in_own_code: bool) -> str:
-    """in_own_code: whether the line that asks, or the variable that it is about, is not a library's."""
+    """in_own_code: whether the line of the condition, or the variable that it is about, is not a library's."""
     if checks:
         at = checks[0]
         said = "the number that it always is" if isinstance(question, UnknownValue) else "which one always holds"
@@ -154,7 +154,7 @@ def _is_installed(frame: Any) -> bool:
 
 
 def _named(tracer: TracerView, asked: Node, installed: bool = True) -> tuple[Any, Names] | None:
-    """(frame, names) of the innermost function in which `asked` can be written down; torch's own are none.
+    """Return (frame, names) of the innermost function in which `asked` can be written down; torch's own are skipped.
 
     installed: whether it may be one of an installed library, into which no user puts a check.
     """
@@ -200,7 +200,7 @@ def _with_solved(names: Names) -> Names:
 
 
 def _within(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The variables, and one level of what is in them."""
+    """Yield the variables, and one level of their contents."""
     for name, value in variables.items():
         if not name.isidentifier():  # of pytest's rewritten asserts
             continue
@@ -236,7 +236,7 @@ def _operator_of(core: Node) -> Apply | None:
 
 
 def condition(asked: Node, names: Names) -> str:
-    """`asked` as an argument of torch._check, where `and`, `or` and `not` would ask for the truth of a size.
+    """Return `asked` as an argument of torch._check, where `and`, `or` and `not` would evaluate the truth of a size.
 
     Raises Unnamed if a symbol in it has no name.
     """

@@ -1,8 +1,8 @@
-"""C code that goes by the truth of tensors: `max(t, 5)`, `t in [1, 2]`, `sorted(x)`, `[t] == [1]`.
+"""C code that evaluates the truth of tensors: `max(t, 5)`, `t in [1, 2]`, `sorted(x)`, `[t] == [1]`.
 
-No branch of the program's asks there, so a refusal names what does, and what to write in its place. Who asks is read
-off the Python frames of this process at the time of the question: the innermost one that hands a call or an operator
-to C (`Trampolines`), unless the interpreter has entered a function of the program since.
+There is no branch of the program, so the error names the C function, and what to write instead. The function is read
+off the Python frames of this process at the time of the query: the innermost one that hands a call or an operator to C
+(`Trampolines`), unless the interpreter has entered a function of the program since.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dynamo_lite.tracing.interfaces import TracerView
 
 
 class Decision(NamedTuple):
-    """`name`, as the program writes it, asks for the truth of tensors; `instead` is what to write in its place."""
+    """`name`, as the program writes it, evaluates the truth of tensors; `instead` is the replacement to write."""
 
     name: str
     instead: str
@@ -94,7 +94,7 @@ INSTEAD: dict[Any, Decision] = {
     heapq.heappushpop: Decision("heapq.heappushpop()", _SORT),
     math.isclose: Decision("math.isclose()", "use torch.isclose, and torch.where to go by its answer."),
 }
-"""C callable (or operator) → what it is called in a program, and what to write instead."""
+"""C callable (or operator) → its name in a program, and the replacement to write."""
 _BY_ID = {id(fn): row for fn, row in INSTEAD.items()}  # a callable's own hash may be the program's
 
 _LAZY = (filter, itertools.filterfalse, itertools.compress, itertools.takewhile, itertools.dropwhile, itertools.groupby)
@@ -111,7 +111,7 @@ _INTERPRETS = frozenset({Interpreter.run.__code__, Interpreter.run_until.__code_
 
 
 def decision(tracer: TracerView) -> Decision | None:
-    """What of C asks for a tensor's truth at the moment; None if the program itself or something else does."""
+    """Return the C function that is evaluating a tensor's truth; None if it is the program or another caller."""
     if not tracer.sees_python:
         return _of_native_code()
     handed_over = at_work_in_c()
@@ -160,7 +160,7 @@ _NOT_THE_PROGRAM = frozenset({"dynamo_lite", "torch"})
 
 
 def compares(tracer: TracerView) -> bool:
-    """Whether what a function of the program returns now goes to C code that compares it: a sort key."""
+    """Whether the current result of a function of the program goes to C code that compares it: a sort key."""
     decided = decision(tracer)
     return decided is not None and decided.name in _COMPARES
 

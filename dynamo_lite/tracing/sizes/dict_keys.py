@@ -1,6 +1,6 @@
 """Sizes that C code makes keys of a dict or elements of a set: their numbers are stored.
 
-A stand-in in a dict would be found by code that reads the dict after the trace. Instructions of the program ask
+A symbolic size in a dict would be found by code that reads the dict after the trace. Instructions of the program call
 `Tracer.on_key`; here are the C functions that store keys.
 """
 
@@ -17,7 +17,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, 
 _HOLD_NUMBERS: frozenset[type] = frozenset(
     {dict, set, frozenset, str, bytes, range, type(None), type({}.keys()), type({}.items())}
 )
-"""What has numbers for keys, if it has sizes at all."""
+"""Types whose keys are numbers, if they have sizes at all."""
 _ITERATIONS = (list.__iter__, tuple.__iter__)
 
 
@@ -26,7 +26,7 @@ class _KeysRead(list):
 
 
 def key(value: Any) -> Any:
-    """What is stored for a key: a size, a torch.Size or a named tuple of sizes as numbers."""
+    """Return the stored form of a key: a size, a torch.Size or a named tuple of sizes as numbers."""
     kind = type(value)
     is_tuple = issubclass(kind, tuple) and not kind.__dictoffset__
     return concrete(value) if is_tuple or kind in SYMBOLIC else value
@@ -44,7 +44,7 @@ def _stores_key(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _stores_all(position: int, stored: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A function that stores what the iterable at `position` gives."""
+    """Return a rule for a function that stores the items of the iterable at `position`."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         env = tracer.recorder.env

@@ -1,6 +1,6 @@
-"""Loops that nothing but an exception ends: `while test: ...` and then `raise` asserts its test in each round.
+"""Loops that only an exception ends: `while test: ...` and then `raise` asserts its test in each iteration.
 
-Each assertion is one of the program's, and the trace goes on as if it held: without a bound it would not end.
+Each assertion is one of the program's, and the trace continues as if it held: without a bound it would not terminate.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Questions that mix sizes of inputs with sizes that data decides, and are settled by a bound on the inputs alone.
+"""Relations of input sizes and data-dependent sizes that a bound on the inputs alone decides.
 
-`s0 + u0 == 0`: only run time knows u0, a number of rows; s0 is a size of an input, 10 in the example. Whatever u0 is,
-the answer is no where s0 >= 1. That bound is a fact about the input: it becomes a guard, as the answer to a question
-about s0 alone would. torch.export answers so too, as it takes each dynamic size to be 2 at least.
+`s0 + u0 == 0`: u0, a number of rows, is known at run time only; s0 is a size of an input, 10 in the example. Whatever
+u0 is, the answer is False if s0 >= 1. That bound is a fact about the input: it becomes a guard, as the answer to a
+question about s0 alone would. torch.export answers so too, as it takes each dynamic size to be 2 at least.
 """
 
 from __future__ import annotations

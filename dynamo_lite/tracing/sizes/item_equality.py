@@ -1,8 +1,8 @@
-"""Items of containers that C compares: two which are one object are equal, whatever their `__eq__` says.
+"""Items of containers that C compares: two which are one object are equal, whatever their `__eq__` returns.
 
-`a == b` of two lists, `x in items`, `items.index(x)` look at identity first (PyObject_RichCompareBool in CPython's
-Objects/object.c) and call `__eq__` of a tensor only for two objects. The stand-ins of two arguments are two objects
-also where the caller passes one tensor twice, so C asks: then the question is about identity, and its answer a guard.
+`a == b` of two lists, `x in items`, `items.index(x)` compare identity first (PyObject_RichCompareBool in CPython's
+Objects/object.c) and call `__eq__` of a tensor only for two objects. The fake tensors of two arguments are two objects
+also if the caller passes one tensor twice, so C calls it: then the result depends on identity, and becomes a guard.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _BY_IDENTITY = frozenset(map(id, (*_FUNCTIONS, *_members((*COMPARED_BY_ITEM, *_V
 
 
 def found_as_one(tracer: TracerView, left: Any, right: Any) -> bool:
-    """Whether C, which asks `left == right` of two tensors, would have found that they are one.
+    """Whether a C container compares `left` and `right` by identity first, and both are the same object in eager.
 
-    Where it does not ask that at all (`left == right` of the program's own, `map(operator.eq, a, b)`), False.
+    False if C does not compare them (`left == right` of the program's own, `map(operator.eq, a, b)`).
     """
     asked = tracer.sees_python and is_tensor(left) and is_tensor(right) and _compares_items()
     return asked and are_one(tracer, left, right)

@@ -66,7 +66,7 @@ def _rounded(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_math_pow(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken, but for an
+    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken, except for an
     exponent of 0, 1, 2, ..., which suits every base."""
     if len(args) != 2 or kwargs or not any(type(a) in SYMBOLIC for a in args):
         return NOT_HANDLED
@@ -77,7 +77,7 @@ def call_math_pow(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any
 
 
 def call_copysign(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.copysign(x, y): only the sign of `y` is asked. (Zeros are left to numbers: a float may be -0.0.)"""
+    """math.copysign(x, y): only the sign of `y` is used. (Zeros are left to numbers: a float may be -0.0.)"""
     if len(args) != 2 or kwargs or not any(type(arg) in SYMBOLIC for arg in args):
         return NOT_HANDLED
     size, sign = args

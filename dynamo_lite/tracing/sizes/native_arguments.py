@@ -1,8 +1,7 @@
-"""Sizes in C code: what it calls back, what it is given, what it gets from the program's methods.
+"""Sizes in C code: in its callbacks, its arguments, and the results of the program's methods.
 
-The rules of builtin_calls.py see the calls of the program. C code that makes such a call itself (`map(int, shape)`),
-that knows
-nothing of stand-ins (numpy, json), or that insists on a number (`__index__`) is dealt with here.
+The rules of builtin_calls.py see the calls of the program. Handled here is C code that makes such a call itself
+(`map(int, shape)`), that does not support symbolic sizes (numpy, json), or that requires a number (`__index__`).
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ _CARRIES = frozenset(
         *("torch", "abc", "_thread", "threading", "warnings", "_warnings", "logging", "gc", "sys"),
     }
 )
-"""Modules whose C functions do to a number what its type's methods say, or pass it on. Others are given numbers."""
+"""Modules whose C functions use a number by its type's methods only, or pass it on. Others are given numbers."""
 
 _NUMBER_TYPES = frozenset({int, float, bool, complex})
 
@@ -114,7 +113,7 @@ def takes_numbers_only(fn: Any) -> bool:
 
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:
-    """The step of a call plan for what may want numbers. (A function's trust and wrapping are asked in each call.)"""
+    """Return the step of a call plan for a callable that may need numbers. (Trust is checked in each call.)"""
     if type(fn) is FunctionType:
         module = fn.__globals__.get("__name__")
         return call_with_numbers if isinstance(module, str) and _takes_no_sizes(module) else None
@@ -156,10 +155,10 @@ def call_with_numbers(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) ->
 
 
 def call_with_bools(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Calls torch's C code with a condition on sizes (`x.sum(0, keepdim=n > 2)`).
+    """Call torch's C code with a condition on sizes (`x.sum(0, keepdim=n > 2)`).
 
-    It takes one as a number (torch.full), and not where a parameter is a bool: its parser says so, before anything is
-    done, and the condition is decided. NOT_HANDLED if there is none in the arguments.
+    It takes one as a number (torch.full), but not for a bool parameter: its parser raises before anything is done, and
+    the condition is decided. NOT_HANDLED if there is none in the arguments.
     """
     if torch.SymBool not in map(type, (*args, *kwargs.values())):
         return NOT_HANDLED
@@ -178,7 +177,7 @@ def call_with_bools(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
 
 
 def with_bools_decided(tracer: TracerView, fn: Any, args: tuple, kwargs: dict, error: Exception) -> Any:
-    """The call again, with the conditions on sizes decided, if `error` says that it takes bools only."""
+    """Call again, with the conditions on sizes decided, if `error` states that the function takes bools only."""
     if type(error) is not TypeError or "SymBool" not in str(error) or type(fn) not in C_CALLABLES:
         return NOT_HANDLED
     if not _is_torchs(fn) or torch.SymBool not in map(type, (*args, *kwargs.values())):

@@ -1,12 +1,12 @@
-"""What SymInt, SymFloat and SymBool lack of int, float and bool, while a trace runs.
+"""Methods of int, float and bool that SymInt, SymFloat and SymBool lack, while a trace runs.
 
-C code asks a value for its hash, its text or the quotient and remainder through its type's methods; torch's stand-ins
-refuse some of these, and show the name of a symbol for others ("s0"). While a trace runs they answer as the number
-would. Where the answer depends on the number, the number is taken, and the environment records that.
+C code gets a value's hash, its text or the quotient and remainder through its type's methods; torch's symbolic sizes
+raise for some of these, and show the name of a symbol for others ("s0"). While a trace runs they answer as the number
+would. If the answer depends on the number, the number is taken, and the environment records that.
 
 The types are torch's own and there is one of each, so the methods are put on them and taken off again, and answer only
-in the tracing thread, and not when torch itself asks (an error text of torch may well show "s0").
-Checked against torch 2.13.0 (torch/__init__.py, torch/fx/experimental/sym_node.py).
+in the tracing thread, and not when torch itself calls them (an error text of torch may well show "s0"). Checked against
+torch 2.13.0 (torch/__init__.py, torch/fx/experimental/sym_node.py).
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _negative_to_size(plain: Callable[..., Any]) -> Callable[..., Any]:
 def _float_quotient(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
     """`a // b` of floats. torch has floor(a / b), which is 60 for 6.0 // 0.1, where Python has 59.
 
-    Of data it is computed by torch.div, which rounds as Python does; of sizes the number is taken, unless floor(a / b)
-    is right. (`//` itself would become torch's again where torch traces the program a second time: run_decompositions.)
+    Of data it is computed by torch.div, which floors like Python; of sizes the number is taken, unless floor(a / b) is
+    right. (`//` itself would become torch's again where torch traces the program a second time: run_decompositions.)
     """
 
     def method(self: Any, other: Any) -> Any:
@@ -109,7 +109,7 @@ def _float_quotient(plain: Callable[..., Any], reflected: bool) -> Callable[...,
 
 def _divides_exactly(dividend: Any, divisor: Any) -> bool:
     """Whether floor(a / b) is right: no quotient below a whole number is rounded to it. A quotient of whole numbers is
-    as far from one as its denominator says; a power of two leaves all digits as they are."""
+    at least 1 / denominator away from one; division by a power of two keeps all digits."""
     if type(divisor) not in (int, float) or not 0 < divisor < 2**31:
         return False
     is_whole = isinstance(dividend, (int, torch.SymInt)) and divisor.as_integer_ratio()[0] < 2**20
@@ -240,7 +240,7 @@ _ASKED = ("__hash__", "__repr__", "__format__")
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """What is put on one of the types."""
+    """Yield the methods to put on one of the types."""
     own = PYTHON_TYPE[kind]
     added = _ADDED[kind]
     yield from added.items()
@@ -280,9 +280,9 @@ def _asked(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Cal
 
 @contextmanager
 def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
-    """While inside, stand-ins answer the program in this thread as numbers do.
+    """Open a context in which symbolic sizes behave like numbers for the program in this thread.
 
-    `texts` says where a number is for a string that has not been read yet: then none is taken.
+    `texts` determines whether a number is for a string that has not been read yet: then it is not taken.
     """
     thread = threading.get_ident()
     replaced: list[tuple[type, str, Any]] = []

@@ -1,8 +1,8 @@
 """numpy's functions of sizes: `int(np.ceil(n / 128))`, `x.view(-1, np.prod(x.shape[1:]))` stay symbolic.
 
-numpy returns scalars of its own classes, for which there is no stand-in: they have methods that numbers lack, and the
-program may ask for their type. So a result is symbolic only where the instruction after the call hands it to what takes
-it for a number: int, float, math, another function of this table, `view` and its like. Anywhere else numpy gets the
+numpy returns scalars of its own classes, which have no symbolic form: they have methods that numbers lack, and the
+program may query their type. So a result is symbolic only if the instruction after the call passes it to a function
+that uses it as a number: int, float, math, another one of this table, `view` and its like. Anywhere else numpy gets the
 numbers. (A product of sizes is numpy's as long as it is below 2**63, which no memory holds.)
 """
 
@@ -89,7 +89,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("max", "amax"), _of_list(lambda values: functools.reduce(torch.sym_max, values), _NUMBERS)),
     **dict.fromkeys(("min", "amin"), _of_list(lambda values: functools.reduce(torch.sym_min, values), _NUMBERS)),
 }
-"""Name of a function of numpy → what it is of sizes; NOT_HANDLED for other arguments."""
+"""Name of a function of numpy → its implementation on sizes; NOT_HANDLED for other arguments."""
 
 
 def _rule(functions: dict[int, Callable[..., Any]]) -> Step:
@@ -117,7 +117,7 @@ def _kind(fn: Any, args: tuple[Any, ...]) -> type | None:
 
 
 def _in_example(value: Any) -> Any:
-    """A number for each size, of the same type: only the result's type is asked."""
+    """Return a number for each size, of the same type: only the result's type is used."""
     if type(value) in _LISTS:
         return [_in_example(item) for item in value]
     return real_type(value)(2) if type(value) in SYMBOLIC else value

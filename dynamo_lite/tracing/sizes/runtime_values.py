@@ -1,4 +1,4 @@
-"""Rules for values that only run time knows: tensor.tolist(), math.isnan(), and what an `assert` asks of data."""
+"""Rules for values that are known at run time only: tensor.tolist(), math.isnan(), and an `assert` on data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _values(tensor: torch.Tensor) -> Any:
 
 
 def _of_numbers(meaning: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A function of math that asks whether a number is nan or infinite, as a comparison: it stays symbolic."""
+    """Return a rule for a math function that tests for nan or infinity, as a comparison: it stays symbolic."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) != 1 or kwargs or type(args[0]) is not torch.SymFloat or args[0].node.has_hint():
@@ -84,7 +84,7 @@ def is_assertion(frame: Any) -> bool:
 
 
 def wanted_by_assertion(frame: Any) -> bool | None:
-    """The truth that goes on, if the current instruction decides an `assert`, or a branch that only raises."""
+    """Return the truth that continues, if the current instruction decides an `assert`, or a branch that only raises."""
     asserted = _asserted(frame) or _raised(frame)
     return None if asserted is None else asserted[0]
 

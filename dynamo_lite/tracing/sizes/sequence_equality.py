@@ -22,8 +22,8 @@ _LISTS, _TUPLES = frozenset({list}), frozenset({tuple, torch.Size})
 
 
 def equal(tracer: TracerView, left: Any, right: Any, wanted: bool) -> Any:
-    """`left == right` (`!=` if not `wanted`); NOT_HANDLED but for two lists or two tuples of constants, numbers and
-    tensors of one number, one of which only run time knows."""
+    """`left == right` (`!=` if not `wanted`), for two lists or two tuples of constants, numbers and tensors of one
+    number, one of which is known at run time only; else NOT_HANDLED."""
     kinds = {type(left), type(right)}
     if not (kinds <= _LISTS or kinds <= _TUPLES) or not any(map(_is_of_run_time, (*left, *right))):
         return NOT_HANDLED
@@ -66,7 +66,7 @@ def _conditions(tracer: TracerView, left: Sequence[Any], right: Sequence[Any]) -
 
 
 def _is_plain(item: Any) -> bool:
-    """Whether C asks nothing of the program to compare it: a constant, a number, a tensor of one."""
+    """Whether C runs no code of the program to compare it: a constant, a number, a tensor of one."""
     if is_tensor(item):
         return all(type(size) is int and size == 1 for size in item.shape)
     return type(item) in HOLD_NO_FUNCTIONS or type(item) in SYMBOLIC

@@ -1,9 +1,9 @@
-"""Text that shows where an object lies in memory: `<Box object at 0x7f...>`, which is another one in each process.
+"""Text with the address of an object: `<Box object at 0x7f...>`, which differs in each process.
 
-The text itself is harmless (a message, a key that is looked up again). Refused is what would put it into the program:
-an output that is such a text or has it for a key, an order that is made by it, and what takes the address apart
-(a slice, `encode`, `int(text, 16)`): a call whose answer for the text with other digits is not the same answer with
-those digits.
+The text itself is harmless (a message, a key that is looked up again). Refused are uses that would put it into the
+program: an output that is such a text or has it for a key, an order that depends on it, and operations that take the
+address apart (a slice, `encode`, `int(text, 16)`): a call whose result for the text with other digits is not the same
+result with those digits.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def shown(value: Any) -> bool:
 
 
 def in_output(leaves: Iterable[tuple[Any, Any]]) -> bool:
-    """Whether an address is in what the program returns, as (path, leaf): a leaf, or a key of a dict."""
+    """Whether an address is in the program's result, as (path, leaf): a leaf, or a key of a dict."""
     return any(shown(leaf) or any(shown(getattr(key, "key", None)) for key in path) for path, leaf in leaves)
 
 
 def order(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of one of ORDERS: refuses an order by addresses. What a lazy iterator gives is made first, as C does."""
+    """A call of one of ORDERS: refuses an order by addresses. Items of a lazy iterator are made first, as C does."""
     if not args:
         return NOT_HANDLED
     items = args[0] if len(args) == 1 else args
@@ -61,7 +61,7 @@ def _has_addresses(items: Iterable[Any], as_text: bool) -> bool:
 
 
 def _with_digits(value: Any, digits: dict[int, int]) -> Any:
-    """The value with another address in each text that shows one; `digits` says which digit stands for which."""
+    """Return the value with another address in each text that shows one; `digits` maps digits to their replacements."""
     if type(value) is str:
         return _ADDRESS.sub(lambda found: _other(found[0], digits), value)
     if type(value) in (list, tuple):
@@ -83,7 +83,7 @@ def _answer(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 
 def takes_apart(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether what `operation`, which only reads, answers is made of the digits of an address."""
+    """Whether the result of `operation`, which only reads, depends on the digits of an address."""
     answer = _answer(operation, args, kwargs)
     for digits in _OTHER_DIGITS:
         other_kwargs = {name: _with_digits(value, digits) for name, value in kwargs.items()}
@@ -93,7 +93,7 @@ def takes_apart(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 
 def check_read(tracer: TracerView, operation: Callable[..., Any], *args: Any) -> None:
-    """The program reads a part of a text, or asks whether something is in it."""
+    """Check a read of a part of a text, or a test whether something is in it."""
     if any(map(shown, args)) and not tracer.in_library() and takes_apart(operation, args, {}):
         tracer.refuse("unrecordable-id", function=FUNCTION)
 

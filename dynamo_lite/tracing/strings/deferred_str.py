@@ -1,9 +1,9 @@
-"""Texts that are formatted on demand, as they rest on a tensor's data or on the number that a size is.
+"""Texts that are formatted on demand, as they depend on a tensor's data or on the number of a size.
 
-Most such texts are messages of checks that hold: made, handed on and dropped. So an f-string with a tensor or a size in
-it costs nothing until it is read. Then a tensor's is refused, and a size's fixes the size
-(`formatting.py`). Python code reads a text by its methods; C code may look at the characters at once, so the tracer
-looks at what C code is given (`check_call`).
+Most such texts are messages of checks that hold: made, passed on and dropped. So an f-string with a tensor or a size in
+it costs nothing until it is read. Then a tensor's is refused, and a size's fixes the size (`formatting.py`). Python
+code reads a text by its methods; C code may look at the characters at once, so the tracer checks the arguments of C
+code (`check_call`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.value_types import CONTAINERS
 
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
-"""The ids of functions that do not ask what a text says. (Where print() and warnings.warn() do, output.py reads.)"""
+"""The ids of functions that do not read a text. (Where print() and warnings.warn() do, output.py reads.)"""
 
 _LOOKS_UP = frozenset(
     map(
@@ -35,14 +35,14 @@ _LOOKS_UP = frozenset(
         ),
     )
 )
-"""The ids of functions that ask of a text whether it is equal to others, and no more."""
+"""The ids of functions that only compare a text with others."""
 _CONTAINERS: tuple[Any, ...] = CONTAINERS
 
 
 class UnreadText(str):
     """A text as it is in the example. Any use but `is` and `isinstance` calls `read()` first.
 
-    `read()` raises, or records what the text rests on: from then on it is right as it stands.
+    `read()` raises, or records the text's dependencies: from then on it is right as it stands.
     """
 
     __slots__ = ("read",)
@@ -62,8 +62,8 @@ class UnreadText(str):
 
 
 class UniqueText(UnreadText):
-    """A text that is another one in each call, as a UUID's is: it is equal to itself, and so are the parts of it that
-    are long enough, and what is made of it."""
+    """A text that differs in each call, as a UUID's does: it is equal to itself, and so are the parts of it that are
+    long enough, and texts made of it."""
 
     __slots__ = ()
 
@@ -165,7 +165,7 @@ def texts_in(values: Iterable[Any]) -> list[UnreadText]:
         elif issubclass(type(value), _CONTAINERS) and id(value) not in seen:
             seen.add(id(value))
             base = next(base for base in _CONTAINERS if issubclass(type(value), base))
-            todo += base.__iter__(value)  # past what a subclass says of itself
+            todo += base.__iter__(value)  # bypassing overrides of a subclass
             todo += dict.values(value) if base is dict else ()
     return found
 
@@ -190,7 +190,7 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 
 
 def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Before a call that may run natively: C code reads what it is given. An exception keeps a text, to show it."""
+    """Check a call that may run natively: C code reads its arguments. An exception keeps a text, to show it."""
     texts = texts_in((*args, *kwargs.values()))
     if texts and (id(fn) in _LOOKS_UP or (fn is len and issubclass(type(args[0]), _CONTAINERS))):
         texts = [text for text in texts if type(text) is not UniqueText]
@@ -206,7 +206,7 @@ def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def _made(method: Callable[..., str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """What a method of str makes of the texts as they are in the example; None where it would run code or raise."""
+    """Return a str method's result for the texts as they are in the example; None if it would run code or raise."""
     parts = args[1] if method is str.join and len(args) == 2 else ()
     if method is str.join and not (type(parts) in (list, tuple) and all(issubclass(type(part), str) for part in parts)):
         return None
@@ -223,7 +223,7 @@ def _as_it_stands(value: Any) -> Any:
 
 
 def _hands_on(fn: Any) -> bool:
-    """Whether what is called only keeps its arguments, or gives them to interpreted functions in calls of their own."""
+    """Whether a callable only keeps its arguments, or passes them to interpreted functions in calls of their own."""
     if not isinstance(fn, type):
         if getattr(fn, "__name__", None) in ("__new__", "__init__"):  # as a class of the program's calls them
             owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)

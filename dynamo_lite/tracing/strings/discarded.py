@@ -22,7 +22,7 @@ from dynamo_lite.tracing.policy import named_callables
 
 _NAMES = {handler: name for name, handler in HANDLERS.items()}
 TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
-"""The ids of the functions that make a text of what they are given."""
+"""The ids of the functions that make a text of their arguments."""
 
 
 class NativeOutput(FeatureState):
@@ -43,7 +43,7 @@ def is_dropped(tracer: TracerView) -> bool:
 
 
 def text_at_work(tracer: TracerView) -> int | None:
-    """Where on the stack the text will lie that the current instruction is making; None if it makes none."""
+    """Return the stack position of the text that the current instruction is making; None if it makes none."""
     frame = tracer.vm.frame if tracer.sees_python else None
     if frame is None:
         return None
@@ -56,7 +56,7 @@ def text_at_work(tracer: TracerView) -> int | None:
 
 
 def _goes_to_a_skipped_call(tracer: TracerView, frame: Any, place: int) -> bool:
-    """Follow the instructions with the number of values above the text, which lies at `place` of the stack."""
+    """Follow the instructions with the number of values above the text, which is at `place` of the stack."""
     above = 0
     for handler, arg in frame.info.ops[frame.pc :]:
         name = _NAMES.get(handler, "")
@@ -72,7 +72,7 @@ def _goes_to_a_skipped_call(tracer: TracerView, frame: Any, place: int) -> bool:
             if above < arg:
                 place -= arg - 1 - above
         elif name in ("CALL", "CALL_KW"):
-            names = name == "CALL_KW"  # lie on top
+            names = name == "CALL_KW"  # are on top
             takes, leaves = arg + 2 + names, 1
             if above < takes:
                 return names <= above < arg + names and _skips(tracer, frame.stack, place - (arg - 1 - (above - names)))

@@ -1,9 +1,8 @@
-"""Texts of exceptions that the program catches, and that stand-ins have a part in.
+"""Texts of exceptions that the program catches, and that fake tensors or symbolic sizes have a part in.
 
-An operator's error is worded as eager words it for the example's sizes (capture/kernels/eager_errors.py): who reads
-it takes
-these sizes. Others say "size s0" or "'FakeTensor' object" where eager says a number and 'Tensor' (or 'Parameter'): who
-reads them is refused. The text changes where the program gets the exception: C++ reads what passes through it.
+An operator's error has eager's text for the example's sizes (capture/kernels/eager_errors.py): reading it takes these
+sizes. Others contain "size s0" or "'FakeTensor' object" where eager has a number and 'Tensor' (or 'Parameter'): reading
+them is refused. The text changes where the program gets the exception: C++ reads the text of those that pass through.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ _CLASSES = re.compile(r"\b(FakeTensor|SymInt|SymFloat|SymBool)\b")
 _STAND_IN = re.compile(r"\bFakeTensor\b")
 _SYMBOLS = re.compile(r"\b[a-z]+\d+\b")
 _NUMBER = re.compile(r"\d")
-"""A text without numbers says the same for each size for which the operator fails like that, which is a fact."""
+"""A text without numbers is the same for each size for which the operator fails like that, which is a fact."""
 
 
 def check(tracer: TracerView, error: BaseException) -> None:
-    """Before the program handles an exception: is its text what eager says?"""
+    """Check, before the program handles an exception, whether its text is eager's."""
     if error is tracer.own(Raised).last or tracer.writes.is_old(error):
         return  # the words are the program's own
     if len(error.args) != 1 or type(error.args[0]) is not str or isinstance(error, KeyError):
@@ -44,7 +43,7 @@ def check(tracer: TracerView, error: BaseException) -> None:
 
 
 def reword(tracer: TracerView, error: Exception) -> None:
-    """An error that ends the program names the class that the user's tensor has, where Python names its stand-in's."""
+    """Give an error that ends the program the class name of the user's tensor in place of the fake tensor's."""
     if error is tracer.own(Raised).last or len(error.args) != 1 or type(error.args[0]) is not str:
         return
     owner = getattr(error, "obj", None)  # of an AttributeError

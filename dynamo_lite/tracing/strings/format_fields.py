@@ -1,7 +1,7 @@
-"""`"{0.shape}".format(x)`: C code reads attributes of a tensor, whose stand-in has others than the program knows.
+"""`"{0.shape}".format(x)`: C code reads attributes of a tensor, which differ on a fake tensor.
 
-The fields that lead into a tensor are read by the interpreter, as if the program read them, and the text is made of
-what it finds.
+The fields that lead into a tensor are read by the interpreter, as if the program read them, and the text is made of the
+results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def call_format(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     try:
         template = "".join(_parts(tracer, args[0], positional, found))
     except (ValueError, IndexError, KeyError, TypeError):
-        return NOT_HANDLED  # str.format says what is wrong
+        return NOT_HANDLED  # str.format raises the error
     if len(found) == len(named):
         return NOT_HANDLED
     return tracer.vm.call(str.format, (template, *positional), found)

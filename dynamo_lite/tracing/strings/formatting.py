@@ -1,9 +1,9 @@
-"""The text that the current instruction formats: an `UnreadText` where it rests on data or on sizes.
+"""The text that the current instruction formats: an `UnreadText` if it depends on data or on sizes.
 
 `check(n > 1, f"bad shape {x.shape}")` formats each size of `x` and drops the result. The current instruction formats
-sizes and tensors through C code, whose `__str__` and `__format__` call this file (`defers_size`, `defers_tensor`); what
-it makes of them is unread (`made`). Reading it takes the sizes' numbers, of the example, which become conditions; a
-tensor's text is refused. So is that of an operator's error, where eager may word it in another way (`of_error`).
+sizes and tensors through C code, whose `__str__` and `__format__` call this file (`defers_size`, `defers_tensor`); the
+result is unread (`made`). Reading it takes the sizes' numbers, of the example, which become conditions; a tensor's text
+is refused. So is that of an operator's error, if eager may word it differently (`of_error`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _INTERPRETER = "dynamo_lite.interpreter"
 _OF_TENSORS = ("torch", *(f"dynamo_lite.{part}" for part in ("tracing", "features", "capture", "symbolic_shapes")))
 """Whose code runs between the interpreter's and the text of a tensor: modes and rules see the call, too."""
 OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
-"""The refusals of texts that are not known."""
+"""The graph breaks of texts that are not known."""
 
 
 class TextsAtWork(FeatureState):
-    """What the current instruction has asked for its text."""
+    """The sizes and tensors that the current instruction formats."""
 
     stays = "it is about one instruction, which is no branch"
 
@@ -39,10 +39,10 @@ class TextsAtWork(FeatureState):
         self._refusal = ""
 
     def defers_size(self, size: Any, depth: int) -> bool:
-        """Whether `size` is asked for a string that has not been read yet, by the code `depth` frames further out.
+        """Whether `size` is formatted for a string that has not been read yet, by the code `depth` frames further out.
 
         That is one that is discarded, or one that an instruction of the program makes through C code only: then the
-        interpreter's own code asks.
+        interpreter's own code formats it.
         """
         if discarded.is_dropped(self._tracer):
             return True
@@ -52,7 +52,7 @@ class TextsAtWork(FeatureState):
         return True
 
     def number(self, node: Any) -> Any:
-        """A number in the place of one that only run time knows, for "%.2f" % y.sum(): C code asks for it; or None."""
+        """Return a number in place of one known at run time only, for "%.2f" % y.sum() in C code; or None."""
         frame = _asking(sys._getframe(1))
         if frame is None or self._tracer.vm.retired:
             return None
@@ -72,8 +72,8 @@ class TextsAtWork(FeatureState):
         return True
 
     def of_error(self, text: str, sizes: list[Any] | None) -> str:
-        """The text of an error that an operator raised on stand-ins: right for these sizes as they are in the example;
-        None if eager may word it in another way. Unread, until the program looks at it."""
+        """Return the text of an error that an operator raised on fake tensors: right for these sizes as they are in the
+        example; None if eager may word it differently. Unread, until the program looks at it."""
         self._tracer.plans.wake("texts")
         mark = self._tracer.mark()
         taken, refusal = sizes or [], OF_AN_ERROR if sizes is None else ""
@@ -85,7 +85,7 @@ class TextsAtWork(FeatureState):
         return unread(text, read)
 
     def _defers_error(self, sizes: list[Any], refusal: str) -> bool:
-        """Whether an error is asked for its text by C code, for a string that has not been read yet."""
+        """Whether C code reads the text of an error, for a string that has not been read yet."""
         frame = _asking(sys._getframe(1))
         if frame is None or self._tracer.vm.retired:
             return False
@@ -109,7 +109,7 @@ class TextsAtWork(FeatureState):
         return True
 
     def made(self, text: Any) -> Any:
-        """What the current instruction has made; an `UnreadText` if it has asked sizes or tensors."""
+        """Return the result of the current instruction; an `UnreadText` if it has formatted sizes or tensors."""
         frame = self._tracer.vm.frame
         if self._at is None or frame is None or self._at != (frame, frame.pc):
             return text

@@ -17,8 +17,7 @@ from dynamo_lite.tracing.strings.deferred_str import UniqueText, unread
 
 
 class Unrecordable:
-    """Stands for the result of `function`; `refuse(function)` raises. `is_dropped()`: a string is made that is
-    discarded."""
+    """The result of `function`; `refuse(function)` raises. `is_dropped()`: a string is made that is discarded."""
 
     __slots__ = ("_function", "_is_dropped", "_refuse")
 
@@ -40,7 +39,7 @@ class Unrecordable:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """torch asks this when an operator is given an `Unrecordable`."""
+        """torch calls this when an operator is given an `Unrecordable`."""
         for value in (*args, *(kwargs or {}).values()):
             for item in value if isinstance(value, (list, tuple)) else (value,):
                 if type(item) is cls:
@@ -62,8 +61,8 @@ def _text(self: Any, *args: Any) -> str:
 
 
 def _in_text(instead: Any) -> Callable[..., Any]:
-    """What makes a text of the value, or a number that `"%.2f" % value` formats: any will do in a string that is
-    discarded."""
+    """Return a method that makes a text of the value, or a number that `"%.2f" % value` formats: any will do in a
+    string that is discarded."""
 
     def use(self: Any, *args: Any) -> Any:
         return instead if self._is_dropped() else _used(self)
@@ -95,7 +94,7 @@ for _name in ("str", "repr", "format"):
 
 
 def draws_object(value: Unrecordable) -> bool:
-    """Whether it may stand for an object of the program's."""
+    """Whether it may represent an object of the program's."""
     return unrecordable_function(value).rpartition(".")[2] in _DRAW_OBJECTS
 
 
@@ -108,12 +107,12 @@ def refuse_use(value: Unrecordable | UniqueText) -> Any:
 
 
 def unrecordable_function(value: Unrecordable) -> str:
-    """The function whose result `value` stands for."""
+    """Return the function whose result `value` represents."""
     return str(object.__getattribute__(value, "_function"))
 
 
 def unrecordable(tracer: TracerView, name: str) -> Unrecordable:
-    """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
+    """Return a value for the result of `name`: refused if it is used, except in a string that is discarded."""
     return Unrecordable(name, partial(_refuse, tracer), partial(in_dropped_text, tracer))
 
 

@@ -1,8 +1,8 @@
 """The text of a tensor during a trace: it would show data that is not there, so it is refused.
 
-repr(), str(), f-strings and the text of a container of tensors all end in two places of torch's, which are replaced
-while a trace runs, for its thread only. What the program makes of such a text is an `UnreadText` (formatting.py),
-which is refused when it is read. Checked against torch 2.13.0 (torch/_tensor_str.py, torch/_tensor.py).
+repr(), str(), f-strings and the text of a container of tensors all end in two functions of torch's, which are replaced
+while a trace runs, for its thread only. A text that the program makes of it is an `UnreadText` (formatting.py), refused
+when it is read. Checked against torch 2.13.0 (torch/_tensor_str.py, torch/_tensor.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _SHOWN = "tensor(...)"
 
 
 def _check_format(tensor: torch.Tensor, spec: str) -> None:
-    """Raises what eager does for a format that the tensor has not: one with dimensions has none but the empty one, one
-    without has those of its number (torch/_tensor.py)."""
+    """Raises eager's error for a format that the tensor does not support: one with dimensions has only the empty one,
+    one without has those of its number (torch/_tensor.py)."""
     if not spec:
         return
     kind, dtype = real_type(tensor), tensor.dtype
@@ -39,7 +39,7 @@ def _check_format(tensor: torch.Tensor, spec: str) -> None:
 
 
 class _Watch(NamedTuple):
-    """What a run asks in the place of torch's functions."""
+    """The functions that a run calls in place of torch's."""
 
     refuse: Callable[[], None]
     in_operator: Callable[[], bool]

@@ -1,4 +1,4 @@
-"""Attributes of tensors: what the program may read of them, and what a stand-in would answer wrongly."""
+"""Attributes of tensors: those that the program may read, and those that a fake tensor would answer wrongly."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _PARTS = frozenset({"real", "imag"})
 
 
 class TensorWrites(FeatureState):
-    """What the program has set on tensors.
+    """The program's writes to attributes of tensors.
 
-    drops: whether attributes that it sets on tensors from outside are left out of the program
+    drops: whether attributes that it sets on older tensors are left out of the program
     lost: those that were
     inference: where it first entered torch.inference_mode
     made_leaf: where the program first set requires_grad on a tensor of its own
@@ -63,7 +63,7 @@ class DtypeReads(FeatureState):
 
 
 def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
-    """Give the stand-ins of the arguments the Python attributes that the caller has put on the tensors, and the mark
+    """Give the fake tensors of the arguments the Python attributes that the caller has put on the tensors, and the mark
     of a parameter."""
     for tensor, stand_in in zip(tensors, stand_ins):
         if is_fake(stand_in) and not is_fake(tensor):
@@ -82,14 +82,14 @@ def read_attribute(tracer: TracerView, owner: torch.Tensor, key: str, value: Any
 
 
 def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
-    """What the program sees when it reads the attribute `key` of a tensor. Raises what ends the trace."""
+    """Return the value that the program reads for attribute `key` of a tensor, or end the trace with an error."""
     if key == "__class__":
         type_queries.type_of(tracer, owner)
         return real_type(owner) if is_fake(owner) else value
     if key == "grad" and (value is not None or _has_grad(tracer, owner)):
         tracer.refuse("tensor-attribute", name="grad")
     if key == "grad_fn" and value is not None:
-        autograd_nodes.note(tracer, value)  # `is None` may be asked; what is in it may not
+        autograd_nodes.note(tracer, value)  # only `is None` may be tested; its contents may not be read
     if tracer.in_library():
         return value
     if is_fake(owner) and stand_in_names.is_hidden(key):
@@ -110,7 +110,7 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Lost:
-    """An attribute that the program sets on a tensor from outside, which the exported program does not."""
+    """An attribute that the program sets on an older tensor, which the exported program does not."""
 
     target: str
     old: Any
@@ -119,7 +119,7 @@ class Lost:
 
 
 def drop(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
-    """Whether a write to the attribute `key` of a tensor from outside is let go: it holds for the rest of the run."""
+    """Whether a write to attribute `key` of an older tensor is left out of the program; it holds for the run."""
     if not tracer.own(TensorWrites).drops or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
         return False
     number = tracer.recorder.input_number(owner)
@@ -155,11 +155,11 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None
 
 
 def check_around(tracer: TracerView, tensor: torch.Tensor, does: str) -> None:
-    """Refuses what no snapshot shows of a tensor, where a sub-graph is made and the tensor is from around it.
+    """Refuse a change of a tensor that no snapshot covers, if a sub-graph is being made and the tensor is an outer one.
 
-    does: what is done to the tensor, in words."""
+    does: a description of the change."""
     if tracer.recorder.levels.is_from_around(tensor):
-        tracer.on_hidden_change(tensor, does)  # a side of a branch says so in its own words
+        tracer.on_hidden_change(tensor, does)  # a side of a branch has its own error text
         tracer.refuse("subgraph-effect", operator="a control-flow operator", what=f"a tensor from around: it {does}")
 
 
@@ -169,7 +169,7 @@ def _shows_same(tracer: TracerView, owner: torch.Tensor, value: torch.Tensor) ->
 
 
 def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
-    """What puts the attribute back as it is now."""
+    """Return a function that restores the attribute's current value."""
     namespace = vars(owner)
     value = namespace.get(key, MISSING)
 
@@ -183,13 +183,13 @@ def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
 
 
 def _has_grad(tracer: TracerView, owner: torch.Tensor) -> bool:
-    """Whether `owner` stands for an argument that has a gradient."""
+    """Whether `owner` represents an argument that has a gradient."""
     number = tracer.recorder.input_number(owner)
     return number is not None and getattr(tracer.inputs.leaves[number], "grad", None) is not None
 
 
 def call_getter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`torch.Tensor.grad_fn.__get__(x)`, `CellType.cell_contents.__get__(c)`: the descriptor behind an attribute."""
+    """`torch.Tensor.grad_fn.__get__(x)`, `CellType.cell_contents.__get__(c)`: the descriptor of an attribute."""
     if len(args) < 2 or tracer.in_library():
         return NOT_HANDLED
     if not is_fake(args[1]):

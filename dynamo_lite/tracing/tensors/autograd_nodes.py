@@ -1,9 +1,8 @@
-"""Questions about the autograd graph: `grad_fn`, and the flags that say how a tensor takes part in it.
+"""Queries of the autograd graph: `grad_fn`, and the flags of a tensor's part in it.
 
-The stand-ins have an autograd graph of their own: results from memory (capture/fakes/static_cache.py) have another
-node than eager's,
-and an input is always a leaf. So a node may be compared with None and with itself, and no more; a flag of an input
-becomes a guard. A hook on a node would run in the backward, which an exported program does not hold.
+The fake tensors have an autograd graph of their own: cached results (capture/fakes/static_cache.py) have another node
+than eager's, and an input is always a leaf. So a node may only be compared with None and with itself; a flag of an
+input becomes a guard. A hook on a node would run in the backward, which an exported program does not have.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 
 
 class GraphNodes(FeatureState):
-    """The `grad_fn` of tensors that the program has asked for, by id."""
+    """The `grad_fn` of tensors that the program has read, by id."""
 
     stays = "the nodes are looked up by tensors, which a side makes anew"
 
@@ -46,7 +45,7 @@ class GraphNodes(FeatureState):
 
 
 def note(tracer: TracerView, node: Any) -> None:
-    """The program has the `grad_fn` of a tensor: from now on this looks at what it does with it."""
+    """Record that the program has the `grad_fn` of a tensor: from now on its uses are checked."""
     tracer.own(GraphNodes).by_id[id(node)] = node
     tracer.plans.wake("nodes")
     tracer.readers[type(node)] = read
@@ -108,7 +107,7 @@ def _returns_nothing(hook: Any) -> bool:
 
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:
-    """The step of a call plan for what may look at a node that it is given."""
+    """Return the step of a call plan for a callable that may look at a node among its arguments."""
     if type(fn) is FunctionType or fn is print or id(fn) in tracer.plans.skipped:
         return None
     return check_call
@@ -132,7 +131,7 @@ def check_text(tracer: TracerView, text: str) -> None:
 
 
 def flag(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
-    """What `owner.<key>` is in eager, for a key of FLAGS; the answer holds for inputs like the example's."""
+    """Return `owner.<key>` as in eager, for a key of FLAGS; the answer holds for inputs like the example's."""
     if not is_fake(owner) or is_wrapped(owner) or not (owner.is_floating_point() or owner.is_complex()):
         return value
     number = tracer.recorder.input_number(owner)
@@ -157,7 +156,7 @@ def flag(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
 
 
 def check_base(tracer: TracerView, owner: torch.Tensor, base: Any) -> None:
-    """`owner._base`: the stand-in of an input is no view, and so it is the base of its views."""
+    """`owner._base`: the fake tensor of an input is not a view, and so it is the base of its views."""
     if tracer.recorder.input_number(owner) is None:
         unlike_sides.check(tracer, "_base")
     for tensor in (owner, base):
@@ -176,12 +175,12 @@ def is_view(tracer: TracerView, number: int) -> bool:
 
 
 def requires_grad(tracer: TracerView, tensor: torch.Tensor) -> bool:
-    """Whether a tensor of the program requires grad, where a rule asks for the program."""
+    """Whether a tensor of the program requires grad, for a rule."""
     return bool(flag(tracer, tensor, "requires_grad", tensor.requires_grad))
 
 
 def call_deep_copy(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`copy.deepcopy(tensor)`: it requires grad if the tensor does, and is an error in eager for what is no leaf."""
+    """`copy.deepcopy(tensor)`: it requires grad if the tensor does; eager raises if the tensor is not a leaf."""
     if args and is_fake(args[0]):
         requires_grad(tracer, args[0])
         flag(tracer, args[0], "is_leaf", args[0].is_leaf)

@@ -1,8 +1,8 @@
-"""torch.tensor([x.sum(), n, 2.0]) and the like: C code takes the numbers of what the list holds, which are not known
-yet.
+"""torch.tensor([x.sum(), n, 2.0]) and the like: C code takes the numbers of the list's items, which are not known yet.
 
-It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: it is asked with ones of the same types.
-(torch/csrc/utils/tensor_new.cpp: a tensor in the list counts as one number, of its dtype, if it has one element.)
+It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: it is called with ones of the same
+types. (torch/csrc/utils/tensor_new.cpp: a tensor in the list counts as one number, of its dtype, if it has one
+element.)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLI
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _OPTIONS = ("device", "requires_grad")
-"""What is left to the result: asking needs no device, and no gradient. (pin_memory may be an error.)"""
+"""Options that are left to the result: the query needs no device, and no gradient. (pin_memory may be an error.)"""
 
 
 def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) -> Step:
@@ -44,7 +44,7 @@ def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) ->
 
 
 def _made(tracer: TracerView, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
-    """The stack of what the list holds."""
+    """Return the stack of the list's items."""
     data, owner = args[position], args[0] if position else None
     like = _made_of_ones(tracer, fn, args, {name: value for name, value in options.items() if name not in _OPTIONS})
     device = options.get("device")
@@ -60,7 +60,7 @@ def _made(tracer: TracerView, fn: Any, position: int, args: tuple, options: dict
 
 
 def _made_of_ones(tracer: TracerView, fn: Any, args: tuple, options: dict) -> torch.Tensor:
-    """What the constructor makes of ones. Raises what it raises: the program's error."""
+    """Return the constructor's result for ones. Raises its error: the program's."""
     with tracer.suspended():
         return run_native(fn, tuple(map(_ones, args)), options)
 
@@ -111,7 +111,7 @@ OTHERS: tuple[Any, ...] = (
     *(TensorBase.new_tensor, TensorBase.new, torch.Tensor),
     *(getattr(torch, f"{name}Tensor") for name in _LEGACY),
 )
-"""What makes a tensor of numbers, beside torch.tensor, as_tensor and asarray."""
+"""Constructors of tensors from numbers, besides torch.tensor, as_tensor and asarray."""
 
 
 def table(rows: dict[int, Step]) -> dict[int, Step]:

@@ -1,8 +1,8 @@
-"""Tensors as keys of dicts and members of sets: the answer depends on which of them are one object.
+"""Tensors as keys of dicts and members of sets: the result depends on which of them are one object.
 
-`{a: 1, b: 2}` has one entry or two, depending on whether the caller passed one tensor twice. The stand-ins of two
-arguments are always two objects. So the hash of an argument is watched for the time of the run: afterwards, that two
-which were hashed are different is a guard of the program (or, if they are one in the example, the end of it).
+`{a: 1, b: 2}` has one entry or two, depending on whether the caller passed one tensor twice. The fake tensors of two
+arguments are always two objects. So the hash of an argument is observed during the run: afterwards, it is a guard of
+the program that two hashed arguments are different (or, if they are one in the example, an error).
 
 Checked against torch 2.13.0 (Tensor.__hash__ is `id(self)`; FakeTensor inherits it).
 """
@@ -72,7 +72,7 @@ class AddressesHashed(FeatureState):
 
 
 def for_a_table(tracer: TracerView) -> bool:
-    """Whether an address is asked for by a `__hash__` of the program's, whose result a table looks up."""
+    """Whether an address is used by a `__hash__` of the program's, whose result a table looks up."""
     frame = tracer.vm.frame
     if frame is None or frame.code.co_name != "__hash__" or not frame.code.co_argcount:
         return False
@@ -133,7 +133,7 @@ def call_own_hash(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
 
 
 def _unless_by_address(tracer: TracerView, ask: Callable[[], Any]) -> Any:
-    """The hash that `ask` gives. Refused if it is made of an address and is not for a table."""
+    """Return the hash from `ask`. Refused if it is made of an address and is not for a table."""
     before = tracer.own(AddressesHashed).count
     found = ask()
     if tracer.own(AddressesHashed).count > before and not for_a_table(tracer):
@@ -151,7 +151,7 @@ def plan_own_hash(tracer: TracerView, fn: FunctionType) -> Step | None:
 
 
 def check_order(tracer: TracerView, items: Any) -> None:
-    """The program goes through a set. Refused where the order comes of addresses of what the run has made."""
+    """Check an iteration over a set. Refused if its order depends on addresses of objects that the run has made."""
     if shows_address(tracer, items):
         refuse_order(tracer)
 
@@ -162,7 +162,7 @@ def refuse_order(tracer: TracerView) -> None:
 
 
 def shows_address(tracer: TracerView, items: Any) -> bool:
-    """Whether the order of a set that the program uses comes of addresses of what the run has made."""
+    """Whether the order of a set that the program uses depends on addresses of objects that the run has made."""
     if len(items) < 2 or tracer.in_library():
         return False
     found: list[Any] = []

@@ -1,4 +1,4 @@
-"""Rules for methods of tensors that are no operators (requires_grad_, _is_view), torch._assert and inference_mode."""
+"""Rules for tensor methods other than operators (requires_grad_, _is_view), torch._assert and inference_mode."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def call_assert(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_requires_grad(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Tensor.requires_grad_: no operator. On a tensor from outside it is a change that stays."""
+    """Tensor.requires_grad_: not an operator. On an older tensor it is a change that stays."""
     tensor = args[0]
     wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
     if is_tensor(tensor) and not is_wrapped(tensor) and wanted is (not tensor.requires_grad):
@@ -52,7 +52,7 @@ def call_is_view(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def enter_inference_mode(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """`with torch.inference_mode():`; run/end_passes.py may refuse what the program makes in it."""
+    """`with torch.inference_mode():`; run/end_passes.py may refuse tensors that the program makes in it."""
     writes = tracer.own(TensorWrites)
     writes.inference = writes.inference or tracer.mark()
     return NOT_HANDLED

@@ -3,8 +3,8 @@
 The array is torch._numpy's `ndarray`, as under torch.compile: a tensor with numpy's interface. numpy itself finds out
 through its own protocols (NEP 13, `__array_ufunc__`; NEP 18, `__array_function__`) that such an array is among the
 arguments of a function, so that `np.sin(a)`, `np.ones(3) * a` and `np.concatenate([a, b])` arrive at torch._numpy's
-function of that name for all callers. While a trace uses arrays, the class gets these protocols and answers what the
-program asks as numpy's own class would; what torch._numpy does not have is refused. Checked with torch 2.13, numpy 2.4.
+function of that name for all callers. While a trace uses arrays, the class gets these protocols and behaves like
+numpy's own class; functions that torch._numpy lacks are refused. Checked with torch 2.13, numpy 2.4.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _PARTS = ("T", "real", "imag")
 
 
 def array_of(tracer: TracerView, tensor: torch.Tensor, force: bool = False) -> Any:
-    """`tensor.numpy(force=force)`: an array on the tensor's memory. Raises what eager raises."""
-    if tracer.recorder.has_dual_level:  # the stand-in may be a dual number's wrapper, which has no memory
+    """`tensor.numpy(force=force)`: an array on the tensor's memory. Raises eager's errors."""
+    if tracer.recorder.has_dual_level:  # the fake tensor may be a dual number's wrapper, which has no memory
         tracer.refuse("higher-order-operator", function="Tensor.numpy within torch.autograd.forward_ad.dual_level")
     _check(tracer, tensor, force)
     if not force:  # of one that requires grad eager raises: so the answer holds for such inputs only
@@ -78,7 +78,7 @@ def _prepare(tracer: TracerView, cls: type) -> None:
         "__array_ufunc__": _ufunc(tracer),
         "__array_function__": _function(tracer),
         "__array__": _refused(tracer, "numpy.ndarray.__array__"),
-        "__dlpack__": _refused(tracer, "numpy.ndarray.__dlpack__"),  # C code would read a stand-in's memory
+        "__dlpack__": _refused(tracer, "numpy.ndarray.__dlpack__"),  # C code would read a fake tensor's memory
         "__getattr__": _missing(tracer),
         "__getattribute__": _with_class(tracer),  # a class cannot be given a property `__class__` later
         "dtype": property(_dtype(before["dtype"].fget)),
@@ -106,7 +106,7 @@ def _prepare(tracer: TracerView, cls: type) -> None:
 
 
 def _called_by_torch() -> bool:
-    """Whether torch's own code has asked the attribute or called the method that asks this."""
+    """Whether torch's own code has read the attribute or called the method that calls this."""
     return _calling_module().startswith("torch.")
 
 
@@ -197,7 +197,7 @@ def _refused(tracer: TracerView, name: str) -> Callable[..., Any]:
 def call(tracer: TracerView, name: str, pair: tuple[Any, Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """torch._numpy's function (of a pair: numpy's, torch._numpy's) on converted arguments.
 
-    Refused is what torch._numpy does not do, and what it gives another dtype or number of dimensions than numpy.
+    Functions that torch._numpy lacks, and those whose dtype or number of dimensions differs from numpy, are refused.
     """
     import numpy
 

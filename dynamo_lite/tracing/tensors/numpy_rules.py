@@ -33,10 +33,10 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 
 
 def plan_library(tracer: TracerView, fn: Any) -> Step | None:
-    """The step of a call plan for a Python function of torch's that would run natively.
+    """Return the step of a call plan for a Python function of torch's that would run natively.
 
-    The C functions that it calls would read an array's memory, which is a stand-in's (`torch.as_tensor(lengths)` in
-    pack_padded_sequence). Interpreted, each of them has its rule.
+    The C functions that it calls would read the memory of an array on a fake tensor (`torch.as_tensor(lengths)` in
+    pack_padded_sequence). If it is interpreted, each of them has its rule.
     """
     is_library = type(fn) is FunctionType and fn.__module__.startswith("torch.")
     if not is_library or fn.__module__.startswith("torch._numpy") or id(fn) in tracer.rules:
@@ -69,7 +69,7 @@ def call_numpy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_array(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """np.asarray(x) and its like, of a tensor or of what holds arrays: numpy has no protocol for these."""
+    """np.asarray(x) and its like, of a tensor or of a value that holds arrays: numpy has no protocol for these."""
     if not args:
         return NOT_HANDLED
     source = args[0]
@@ -84,7 +84,7 @@ def call_array(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _to_tensor(before: Step | None, shares: bool) -> Step:
-    """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
+    """torch.from_numpy(a), torch.tensor(a), ...: the tensor of an array, or a copy of it."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if args and issubclass(type(args[0]), Unrecordable):
@@ -139,7 +139,7 @@ def _refusing(before: Step | None) -> Step:
 
 
 def _of_tensor(before: Step | None) -> Step:
-    """float(a), int(a): what is done for the tensor."""
+    """float(a), int(a): the rule for the tensor."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) == 1 and is_array(args[0]):
@@ -150,7 +150,7 @@ def _of_tensor(before: Step | None) -> Step:
 
 
 def table(rows: dict[int, Step]) -> dict[int, Step]:
-    """id(callable) → rule; `rows` holds the rules for what is given no array."""
+    """Return id(callable) → rule; `rows` has the rules for arguments without arrays."""
     found: dict[int, Step] = {id(TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
     for fn in (torch.from_numpy, torch.as_tensor, torch.asarray):
         found[id(fn)] = _to_tensor(rows.get(id(fn)), shares=True)

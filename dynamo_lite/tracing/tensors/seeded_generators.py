@@ -1,7 +1,7 @@
 """Generators of random numbers that the run has made with a seed of the program's: random.Random(3), default_rng(3).
 
-What they draw is the same in each call, so it is a constant of the program. One that was made without a seed, from an
-object that is older than the run, or by copying is not among them: what it draws is refused.
+They draw the same numbers in each call, which are constants of the program. One that was made without a seed, from an
+object that is older than the run, or by copying is not among them: its numbers are refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SEQUENCES = (list, tuple)
 
 
 class SeededGenerators(FeatureState):
-    """The generators whose state rests on constants. They live as long as the run: numpy's take no weak references."""
+    """Generators whose state depends on constants. They live as long as the run: numpy's take no weak references."""
 
     stays = "a generator that a side seeds is a hidden change, which a side may not make"
 
@@ -75,7 +75,7 @@ def seeding(refuse: Step) -> Step:
 
 def seeded_in_c(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`super().seed(a)` in random.Random.seed, of a generator that the run has made: it is given a state there, by a
-    seed of the program's or by the system's. (What the latter draws is refused.)"""
+    seed of the program's or by the system's. (Numbers drawn from the latter are refused.)"""
     if not args or tracer.writes.is_old(args[0]):
         return NOT_HANDLED
     tracer.on_hidden_change(args[0])

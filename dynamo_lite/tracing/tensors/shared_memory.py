@@ -1,8 +1,8 @@
-"""Tensors that show the memory of something else: torch.from_numpy(array), torch.frombuffer(bytes), torch.asarray(x).
+"""Tensors on the memory of another object: torch.from_numpy(array), torch.frombuffer(bytes), torch.asarray(x).
 
-The program holds their value as a constant. Changing the tensor would change the array, and the other way round, which
-no program does: both are refused. Where the memory is that of a registered tensor (`self.a = self.b.numpy()`), such a
-tensor is a view of it in the program; reading it through Python is refused, since the tensor may change.
+The program holds their value as a constant. Changing the tensor would change the array, and vice versa, which no
+program does: both are refused. If the memory is that of a registered tensor (`self.a = self.b.numpy()`), such a tensor
+is a view of it in the program; reading it through Python is refused, since the tensor may change.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def check(tracer: TracerView) -> None:
 
 
 def call_exchange(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """from_dlpack(x) and the like: a tensor's memory cannot be handed over (a stand-in has none, and the exported
-    program would go on with what a buffer held at export); another object's can be shown."""
+    """from_dlpack(x) and the like: a tensor's memory cannot be handed over (a fake tensor has none, and the exported
+    program would continue with the buffer's contents at export); another object's can be used."""
     if any(is_tensor(arg) for arg in (*args, *kwargs.values())):
         tracer.refuse("data-dependent-value", what=f"{fn.__name__}() of a tensor")
     return call_shared(tracer, fn, args, kwargs)

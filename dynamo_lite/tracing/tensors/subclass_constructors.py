@@ -18,13 +18,13 @@ from dynamo_lite.tracing.tensors.attributes import TensorWrites
 
 
 def call_as_subclass(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Tensor.as_subclass: a stand-in is of a subclass already."""
+    """Tensor.as_subclass: a fake tensor is of a subclass already."""
     cls = args[1] if len(args) > 1 else kwargs.get("cls")
     tracer.refuse("tensor-subclass", name=getattr(cls, "__qualname__", str(cls)))
 
 
 def call_new_subclass(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Tensor.__new__ and _make_subclass: C makes the memory as a stand-in, which cannot be of the class as well."""
+    """Tensor.__new__ and _make_subclass: C makes the memory as a fake tensor, which cannot be of the class as well."""
     if args and isinstance(args[0], type) and subclasses.is_subclass(args[0]):
         tracer.refuse("tensor-subclass", name=args[0].__qualname__)
     if numpy_rules.is_awake(tracer):
@@ -33,7 +33,7 @@ def call_new_subclass(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) ->
 
 
 def call_new_parameter(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """nn.Parameter.__new__ and nn.Buffer.__new__: a stand-in is a parameter by a mark, of no class of the user's."""
+    """nn.Parameter.__new__ and nn.Buffer.__new__: a mark makes a fake tensor a parameter, not a user's class."""
     cls = args[0] if args else None
     if isinstance(cls, type) and subclasses.is_subclass(cls):
         tracer.refuse("tensor-subclass", name=cls.__qualname__)

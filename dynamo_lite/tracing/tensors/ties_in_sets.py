@@ -1,7 +1,7 @@
-"""sorted(s, key=f), min(s), max(s) of a set whose order comes of addresses: equal items come in the set's order.
+"""sorted(s, key=f), min(s), max(s) of a set whose order depends on addresses: equal items come in the set's order.
 
-The keys are asked once each, in the set's order, and compared by the operator that CPython uses. Items of which neither
-comes before the other show the order, which differs from run to run: refused (hashing.py refuses what shows it always).
+The keys are computed once each, in the set's order, and compared by the operator that CPython uses. Items of which
+neither comes before the other show the order, which differs between runs: refused (hashing.py has other uses).
 """
 
 from __future__ import annotations

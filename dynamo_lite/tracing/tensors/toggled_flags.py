@@ -25,7 +25,7 @@ class ToggledFlags(FeatureState):
 
 
 def toggle(tracer: TracerView, tensor: torch.Tensor) -> bool:
-    """The program is about to turn the flag of a tensor from outside. False if that is to be refused."""
+    """Handle a toggle of the flag of an older tensor. False if it is to be refused."""
     recorder = tracer.recorder
     if is_fake(tensor) or not tensor.is_leaf or recorder.is_input(tensor) or recorder.levels or not tracer.sees_python:
         return False
@@ -39,13 +39,13 @@ def toggle(tracer: TracerView, tensor: torch.Tensor) -> bool:
 
 
 def turned(tracer: TracerView) -> list[Any]:
-    """At the end of the run: the refusals of flags that stay turned."""
+    """Return the graph breaks of flags that stay toggled at the end of the run."""
     rows = tracer.own(ToggledFlags).rows.values()
     return [tracer.refusal("tensor-attribute", mark, name="requires_grad") for _, _, mark in rows]
 
 
 def _users(tracer: TracerView, tensor: torch.Tensor) -> set[Any] | None:
-    """The nodes that use a tensor; None if it is no part of the graph yet."""
+    """Return the nodes that use a tensor; None if it is not part of the graph yet."""
     lifted = next((lifted for lifted in tracer.recorder.lifted if lifted.tensor is tensor), None)
     return None if lifted is None else set(lifted.node.users)
 

@@ -1,7 +1,7 @@
-"""Which class is this tensor? Refused where the program has tensors of a subclass, which stand-ins do not tell.
+"""Queries of a tensor's class. Refused if the program has tensors of a subclass, which fake tensors do not show.
 
-capture/fakes/subclasses.py says which subclasses a program may have, and notes them in `Recorder.subclasses`: results
-of operators may then be of the class in eager, and the stand-ins are not.
+capture/fakes/subclasses.py decides which subclasses a program may have, and records them in `Recorder.subclasses`:
+results of operators may then be of the class in eager, and the fake tensors are not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 def type_of(tracer: TracerView, value: Any) -> None:
-    """`type(value)`, `value.__class__`. Raises what ends the trace if the answer is not known."""
+    """`type(value)`, `value.__class__`. Raises an error that ends the trace if the answer is not known."""
     unlike_sides.check_class(tracer, value)
     _guard_class(tracer, value)
     if tracer.recorder.subclasses and is_fake(value) and not tracer.in_library():
@@ -47,7 +47,7 @@ def instance(tracer: TracerView, value: Any, classes: Any) -> None:
 
 
 def call_has_torch_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """torch.overrides.has_torch_function and its kin: the trace's own function mode is none of the program's."""
+    """torch.overrides.has_torch_function and the like: the trace's own function mode is not one of the program."""
     if tracer.interpreted and tracer.vm.frame is not None and tracer.vm.frame.code in tracer.interpreted:
         return _without_modes(fn, args, kwargs)  # the mode would run it natively
     if tracer.in_library():
@@ -59,7 +59,7 @@ def call_has_torch_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], 
 
 
 def _without_modes(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What eager answers; NOT_HANDLED where the program has function modes of its own."""
+    """Return eager's answer; NOT_HANDLED if the program has function modes of its own."""
     modes = _get_current_function_mode_stack()
     if not all(isinstance(mode, FunctionMode) for mode in modes):
         return NOT_HANDLED
@@ -92,7 +92,7 @@ def call_mode_query(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: 
 
 
 def _guard_class(tracer: TracerView, value: Any) -> None:
-    """The program asks whether `value` is a parameter: the answer holds for inputs like the example's."""
+    """The program tests whether `value` is a parameter: the answer holds for inputs like the example's."""
     number = tracer.recorder.input_number(value) if is_fake(value) else None
     if number is not None and not tracer.in_library() and not ambiguous(tracer.inputs.key_paths):
         name = real_type(value).__name__
@@ -101,7 +101,7 @@ def _guard_class(tracer: TracerView, value: Any) -> None:
 
 
 def _names_parameters(classes: Any) -> bool:
-    """Whether nn.Parameter is among the classes that isinstance() is given. (No class's own hook is asked.)"""
+    """Whether nn.Parameter is among the classes passed to isinstance(). (No class's own hook is called.)"""
     if type(classes) in (tuple, UnionType):
         return any(map(_names_parameters, classes if type(classes) is tuple else classes.__args__))
     return classes is nn.Parameter

@@ -1,7 +1,7 @@
-"""What a result of a captured branch or loop answers otherwise than the tensor that eager has in its place.
+"""Queries of a result of a captured branch or loop whose answers differ from the tensor that eager has in its place.
 
-control_flow/unlike/answers.py notes it where results are made. What is computed from a result may answer like it: so a
-question is refused of all tensors, the arguments left out. Only its class is a matter of the result alone.
+control_flow/unlike/answers.py records them where results are made. A tensor computed from a result may answer like it:
+so a query is refused for all tensors except the arguments. Only its class concerns the result alone.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class UnlikeSides(FeatureState):
 
 
 def check(tracer: TracerView, question: str) -> None:
-    """The program asks a tensor that is no argument. Raises what ends the trace."""
+    """Check a query of a tensor that is not an argument. Raises an error that ends the trace."""
     if question in tracer.own(UnlikeSides).asked and not tracer.in_library():
         why = f"{question} of a tensor is asked for behind a branch or a loop, whose results have none of their own"
         tracer.refuse("branch-unsupported", why=why)
 
 
 def check_class(tracer: TracerView, value: Any) -> None:
-    """The program asks for the class of a value, or whether it is a parameter. Raises what ends the trace."""
+    """Check a query of the class of a value, or whether it is a parameter. Raises an error that ends the trace."""
     if is_fake(value) and id(value) in tracer.own(UnlikeSides).parameters:
         why = "the class of a tensor is asked for that a branch or a loop gives, and that is a parameter in eager"
         tracer.refuse("branch-unsupported", why=why)

@@ -1,7 +1,7 @@
-"""What containers and objects hold, read without a method of theirs.
+"""The contents of containers and objects, read without a method of theirs.
 
-`values()` of a mapping that a library fills when it is read imports what it has not imported yet; `__getattr__` runs
-code of the program. A look at what a run left must do neither.
+`values()` of a mapping that a library fills on access imports modules that are not imported yet; `__getattr__` runs
+code of the program. Inspecting the state after a run must do neither.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def items_of(value: Any) -> list[Any]:
 
 
 def keys_and_items(value: Any) -> list[Any]:
-    """What a built-in container (or a subclass of one) holds, keys too, past any override."""
+    """Return the contents of a built-in container (or a subclass of one), keys too, bypassing any override."""
     if not issubclass(type(value), CONTAINERS):
         raise TypeError(type(value))
     return elements_of(value)
@@ -37,7 +37,7 @@ def attributes_of(value: Any) -> list[Any]:
 
 
 def is_within(call: tuple[tuple[Any, ...], dict[str, Any]], arg_names: list[str], name: str, result: Any) -> bool:
-    """Whether the argument `name` itself (the same object) is somewhere in what the program returned."""
+    """Whether the argument `name` itself (the same object) is somewhere in the program's result."""
     args, kwargs = call
     argument = kwargs[name] if name in kwargs else args[arg_names.index(name)]
     return any(value is argument for value in containers(result))

@@ -1,4 +1,4 @@
-"""What a trace refuses of branches, loops and operators that take functions: rows of the table in refusals.py."""
+"""Graph breaks of branches, loops and operators that take functions: rows of the table in refusals.py."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What CPython and torch say → what programs write. The first that fits counts.
+# Names in CPython and torch → names that programs use. The first that fits counts.
 SPELLINGS: tuple[tuple[str, str], ...] = (
     ("torch._C.TensorBase.", "torch.Tensor."),
     ("torch._C._TensorBase.", "torch.Tensor."),

@@ -16,11 +16,11 @@ LOADS = GLOBALS | {FAST, _DEREF, _ATTRIBUTE, _TUPLE}
 
 
 class _Unclear(Exception):
-    """The classes of an `except` are not told by names and attributes of modules alone."""
+    """The classes of an `except` are not determined by names and attributes of modules alone."""
 
 
 def classes_of(frame: Any, loads: Sequence[tuple[Any, Any]]) -> tuple[type, ...] | None:
-    """The classes that these instructions load for `CHECK_EXC_MATCH`; None if it cannot be told."""
+    """Return the classes that these instructions load for `CHECK_EXC_MATCH`; None if they cannot be determined."""
     stack: list[Any] = []
     try:
         for handler, arg in loads:

@@ -1,10 +1,10 @@
-"""Whether the program goes on after an exception: read off its bytecode and exception tables, without raising one.
+"""Whether the program continues after an exception: read off its bytecode and exception tables, without raising one.
 
 `may_be_caught` follows an exception of known classes from the running frame outwards. In each frame it walks the
 instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
-raise`) or raise another whose class is named (`except X as error: raise Y("...") from error`) is no catch, unless C
-code takes that class for an answer; one from which a `return`, a `yield` or another `raise` can be reached is. What
-cannot be told counts as a catch.
+raise`) or raise another whose class is named (`except X as error: raise Y("...") from error`) does not catch it, unless
+C code treats that class as a result; one from which a `return`, a `yield` or another `raise` can be reached does. An
+undetermined case counts as a catch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ANY: Final[Kinds] = frozenset({BaseException})
 
 
 class RaisedAt(NamedTuple):
-    """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is what it will be."""
+    """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is the one there."""
 
     at: int
     kinds: Kinds
@@ -64,7 +64,7 @@ _PASSED = frozenset(
 )
 """Those of which nothing follows but the next instruction, whatever the exception."""
 _TAKEN_BY_C = (*PROTOCOL, TypeError)
-"""What C code between two frames may end: `hasattr` an AttributeError, `list` a TypeError of `__len__`."""
+"""Exceptions that C code between two frames may end: `hasattr` an AttributeError, `list` a TypeError of `__len__`."""
 
 
 def may_be_caught(frame: Any, kinds: Kinds = ANY) -> bool:
@@ -89,8 +89,8 @@ def leaves_as(frame: Any, kinds: Kinds = ANY) -> Kinds | None:
 
 
 def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
-    """`_escaping`, kept with the code, and with what it has asked of the frame: most calls of a model's forward stand
-    in one `try` of a decorator's."""
+    """`_escaping`, cached with the code, and with the conditions on the frame that it used: most calls of a model's
+    forward are in one `try` of a decorator's."""
     known, key = frame.info.known, (at, kinds)
     found = known.get(key)
     if found is not None:
@@ -108,8 +108,8 @@ def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
 
 
 def in_handler(frame: Any) -> bool:
-    """Whether a handler covers the current instruction of `frame` or of a frame further out. It may be none that
-    catches: `leaves_as` tells."""
+    """Whether a handler covers the current instruction of `frame` or of a frame further out. `leaves_as` determines
+    whether it catches anything."""
     while frame is not None:
         if frame.code.co_exceptiontable:
             table = frame.info.handler_table
@@ -121,10 +121,11 @@ def in_handler(frame: Any) -> bool:
 
 
 def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
-    """The classes of what leaves `frame` if an exception of `kinds` is raised in it; None if it may end there.
+    """Return the classes of the exceptions that leave `frame` if one of `kinds` is raised in it; None if it may end
+    there.
 
-    asked: gets what the answer rests on beside the code: (function, arguments after the frame), each true as long as it
-    holds; _UNKEPT for what has none.
+    asked: gets the conditions of the answer: (function, arguments after the frame), each to be true; _UNKEPT for one
+    that cannot be compared.
     """
     escaping: Kinds = frozenset()
     raised = [RaisedAt(frame.pc - 1, kinds, True)]
@@ -146,7 +147,7 @@ def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
 
 
 class _HandlerWalk:
-    """The instructions that a handler leads to, along all jumps. `raised`: what they raise in turn."""
+    """The instructions that a handler leads to, along all jumps. `raised`: the exceptions that they raise in turn."""
 
     def __init__(self, frame: Any, depth: int | None, asked: list[Any]) -> None:
         self.frame = frame
@@ -217,7 +218,7 @@ class _HandlerWalk:
         return found[0]
 
     def _message_is_constant(self, at: int) -> bool:
-        """Whether what is raised from `at` on is made by the one call of its class, of constants and variables."""
+        """Whether the exception raised from `at` on is made by one call of its class, of constants and variables."""
         calls = 0
         for handler, _ in self.frame.info.ops[at:]:
             if handler is _RAISES:
@@ -272,7 +273,7 @@ class _HandlerWalk:
 
 
 _UNKEPT: Final = (None,)
-"""Stands for what an answer rests on that a later call could not compare."""
+"""A condition of an answer that a later call could not compare."""
 
 
 def _is_named(frame: Any, name: str, error: type[Exception] | None) -> bool:

@@ -25,8 +25,8 @@ class ModuleStack:
     """The modules being called, outermost first, named by their path from the root.
 
     `current` is in torch.export's form: key → (path, "package.Class"), outermost first. The dict is shared until the
-    stack changes: copy it before changing it. `signatures` (program.call_signatures) notes the calls of some modules,
-    where export is asked to keep their signatures.
+    stack changes: copy it before changing it. `signatures` (program.call_signatures) records the calls of some modules,
+    if export has to preserve their signatures.
     """
 
     def __init__(self, root: Any) -> None:

@@ -14,7 +14,7 @@ from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
 
 
 class ClassEntry(NamedTuple):
-    """What the namespace of `cls` has under a name."""
+    """The entry of the namespace of `cls` under a name."""
 
     cls: type
     value: Any
@@ -37,7 +37,7 @@ def namespace(cls: type) -> Any:
 
 
 def entry(cls: type, name: str) -> ClassEntry | None:
-    """What lookup on the type finds: the first class of the MRO that has `name`."""
+    """Return the entry that lookup on the type finds: that of the first class of the MRO that has `name`."""
     for base in mro_of(cls):
         space = namespace_of(base)
         if name in space:
@@ -74,7 +74,7 @@ def runs_python(descriptor: Any) -> bool:
 
 
 def functions_in(value: Any) -> tuple[types.FunctionType, ...]:
-    """The Python functions that a class attribute stands for: itself, or what a descriptor wraps."""
+    """Return the Python functions of a class attribute: itself, or those that a descriptor wraps."""
     kind = type(value)
     if kind is types.FunctionType:
         return (value,)
@@ -87,7 +87,7 @@ def functions_in(value: Any) -> tuple[types.FunctionType, ...]:
 
 
 def functions_among(cls: type, ids: Container[int]) -> list[tuple[str, Any, types.FunctionType]]:
-    """(name, attribute, function) for the attributes of the class itself that stand for a function with such an id."""
+    """Return (name, attribute, function) for the attributes of the class itself whose function has such an id."""
     found = []
     for name, value in namespace_of(cls).items():
         if type(value) is types.FunctionType:

@@ -1,4 +1,4 @@
-"""torch's process-wide switches: what they are before the run, whether the run left them so, and putting them back.
+"""torch's process-wide switches: their values before the run, whether the run changed them, and their restoration.
 
 Checked against torch 2.13.0.
 """
@@ -69,7 +69,7 @@ _CPU = torch.device("cpu")
 
 
 def default_device() -> torch.device:
-    """What torch.get_default_device() returns, in a tenth of its time where there is none."""
+    """Return torch.get_default_device(), in a tenth of its time if none is set."""
     if _len_torch_function_stack() or getattr(_GLOBAL_DEVICE_CONTEXT, "device_context", None) is not None:
         return torch.get_default_device()
     return _CPU
@@ -91,7 +91,7 @@ def _autocast(device: str) -> list[Switch]:
 
 
 def _backend_switches() -> Iterator[Switch]:
-    """What torch.backends sets, by the functions of torch._C behind it: name → (getter, setter)."""
+    """Yield the settings of torch.backends, by the functions of torch._C behind it: name → (getter, setter)."""
     for name, (getter, setter) in _BACKENDS.items():
         if hasattr(_C, getter) and hasattr(_C, setter):
             yield _older(name, getattr(_C, getter), getattr(_C, setter))
@@ -115,7 +115,7 @@ def _older(name: str, read: Callable[[], Any], write: Callable[[Any], Any]) -> S
 
 def _precisions() -> Iterator[Switch]:
     """torch.backends.fp32_precision, torch.backends.cuda.matmul.fp32_precision, ...: the general ones first, which the
-    others follow where they are "none". That is "ieee" where none of them says anything."""
+    others follow if they are "none". If all of them are "none", the precision is "ieee"."""
     for backend, operations in _PRECISIONS.items():
         for operation in operations:
             name = f"the float32 precision of {backend} {operation}"
@@ -204,8 +204,8 @@ class TorchState:
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """The switches and inference mode as they were when this was made, but for the number of threads; the
-        generators go on."""
+        """Open a context with the switches and inference mode as they were when this was made, except for the number of
+        threads; the generators continue."""
         with torch.inference_mode(self._inference):
             now = TorchState()
             self._put_switches(without=("the number of threads",))

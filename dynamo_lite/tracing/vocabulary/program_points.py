@@ -18,7 +18,7 @@ Mark = tuple[tuple[Any, Any, int], ...]
 
 
 def frames_at(mark: Mark) -> tuple[UserFrame, ...]:
-    """The stack that a mark stands for, outermost first."""
+    """Return the stack of a mark, outermost first."""
     frames = []
     for code, info, pc in reversed(mark):
         if is_own_code(code):  # a builtin that control_flow has written in Python

@@ -1,7 +1,7 @@
-"""What a trace refuses: id → the error's class, what happened, what to write instead.
+"""The table of graph breaks: id → the error's class, what happened, what to write instead.
 
-The texts are templates; the place that refuses fills in the names. One row a refusal, so that documentation and
-tests can walk the table. Rows about control flow: control_flow_refusals.py.
+The texts are templates; the caller that raises the error fills in the names. One row a graph break, so that
+documentation and tests can walk the table. Rows about control flow: control_flow_refusals.py.
 """
 
 from __future__ import annotations

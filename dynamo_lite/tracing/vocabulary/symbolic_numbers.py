@@ -1,4 +1,4 @@
-"""Sizes that stand for Python numbers: what they are, and the number of one where Python needs it."""
+"""Sizes that represent Python numbers: their types, and the number of one where Python needs it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS = (*PYTHON_TYPE, int, float)
 class Specialization:
     """A number that the program needed: `expression` is `value` in every call that the exported program admits.
 
-    `origin` is the program's line, `why` says what needed the number there; `unrolls`: a loop over that many rounds.
+    `origin` is the program's line, `why` the operation that needed the number; `unrolls`: a loop of that length.
     """
 
     expression: str
@@ -36,7 +36,7 @@ class Specialization:
 
 
 def real_type(value: Any) -> type:
-    """The type that the program would see if the trace did not stand in for `value`."""
+    """Return the type that the program would see without the trace."""
     if is_fake(value):
         return nn.Parameter if vars(value).get("_is_param") else torch.Tensor
     return PYTHON_TYPE.get(type(value), type(value))
@@ -48,23 +48,23 @@ def shape_text(shape: Sequence[Any]) -> str:
 
 
 def number(size: Any) -> Any:
-    """The int, float or bool of a stand-in; the environment records that the program depends on it.
+    """Return the int, float or bool of a symbolic size; the environment records that the program depends on it.
 
-    Raises: GuardOnDataDependentSymNode if only run time knows it.
+    Raises: GuardOnDataDependentSymNode if it is known at run time only.
     """
     kind = PYTHON_TYPE[type(size)]
     return kind(size.node.evaluate())
 
 
 def items_of(value: Any) -> list[Any] | None:
-    """What a list, tuple or dict holds, read past any override of a subclass; None for other values."""
+    """Return the contents of a list, tuple or dict, bypassing any override of a subclass; None for other values."""
     if issubclass(type(value), dict):
         return list(dict.values(value))
     return elements_of(value) if issubclass(type(value), (list, tuple)) else None
 
 
 def holds_size(value: Any, depth: int = 8) -> bool:
-    """Whether a value is a stand-in, or a list, tuple or dict with one in it."""
+    """Whether a value is a symbolic size, or a list, tuple or dict with one in it."""
     if type(value) in SYMBOLIC:
         return True
     items = items_of(value) if depth else None
@@ -72,8 +72,8 @@ def holds_size(value: Any, depth: int = 8) -> bool:
 
 
 def concrete(value: Any) -> Any:
-    """The value with numbers in place of stand-ins. Lists and dicts are filled in place: code that is given them must
-    find the same objects. (The numbers are what the environment now knows the sizes to be.)"""
+    """Return the value with numbers in place of symbolic sizes. Lists and dicts are filled in place: code that is given
+    them must find the same objects. (The environment now knows the sizes to be these numbers.)"""
     if type(value) in SYMBOLIC:
         return number(value)
     if not holds_size(value):

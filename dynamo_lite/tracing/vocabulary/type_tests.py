@@ -1,6 +1,6 @@
-"""Tests of what a value of the program is, which run none of the program's code.
+"""Type tests for values of the program that run none of the program's code.
 
-`isinstance(x, C)` reads `x.__class__` when the type of x is no subclass of C, and so may run a `__getattribute__` that
+`isinstance(x, C)` reads `x.__class__` unless the type of x is a subclass of C, and so may run a `__getattribute__` that
 the program defines.
 """
 
@@ -19,15 +19,15 @@ LruCacheWrapper = type(functools.lru_cache(lambda: None))
 
 
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
-    """A tensor, real or a stand-in."""
+    """Whether a value is a tensor, real or fake."""
     return issubclass(type(value), torch.Tensor)
 
 
 def is_wrapped(value: torch.Tensor) -> bool:
-    """A tensor inside of torch.vmap, torch.func.grad, ...: made by the transform, so never one from outside."""
+    """Whether a tensor is one inside of torch.vmap, torch.func.grad, ...: made by the transform, never older."""
     return is_functorch_wrapped_tensor(value)
 
 
 def is_fake(value: Any) -> TypeGuard[FakeTensor]:
-    """A stand-in: a tensor without data."""
+    """Whether a value is a fake tensor: one without data."""
     return issubclass(type(value), FakeTensor)

@@ -1,8 +1,8 @@
-"""Operators that draw from a torch.Generator which forward makes: what they draw is the same in each call.
+"""Operators that draw from a torch.Generator which forward makes: each call draws the same values.
 
 The generator is a real one, so the operator runs on it, at the place where the program draws; the values are a constant
-of the program. That holds for sizes and arguments that are constant themselves. A generator from outside goes on from
-call to call, and what is drawn by data (`multinomial(x, 1, generator=g)`) is no constant: both are refused.
+of the program. That holds for sizes and arguments that are constant themselves. An older generator continues from call
+to call, and values drawn by data (`multinomial(x, 1, generator=g)`) are not constant: both are refused.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _is_own(tracer: TracerView, generator: Any) -> bool:
 
 
 def _real(recorder: Any, value: Any, is_written: bool) -> Any:
-    """What stands for an argument when the operator runs: sizes are those of the example, tensors must be constants,
-    or are written over."""
+    """Return an argument's value for running the operator: sizes are those of the example, tensors must be constants,
+    or are overwritten."""
     if type(value) in (list, tuple):
         items = [_real(recorder, item, False) for item in value]
         return _NOT_CONSTANT if any(item is _NOT_CONSTANT for item in items) else type(value)(items)

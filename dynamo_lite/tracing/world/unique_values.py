@@ -30,7 +30,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
 class UniqueValue(Unrecordable):
-    """Stands for `value`, which differs from call to call: it is equal to itself."""
+    """A replacement for `value`, which differs from call to call: it is equal to itself."""
 
     __slots__ = ("_value",)
 
@@ -74,8 +74,8 @@ class UniqueId(UniqueValue):
 
 
 class ObjectId(UniqueValue):
-    """The address of an object. A number with which it is compared may come from a library that has asked for it; not
-    so that of a tensor, for which the program may have a stand-in."""
+    """The address of an object. A number with which it is compared may come from a library that computed it; for a
+    tensor it may not, since the program may have a fake one."""
 
     __slots__ = ("_of_tensor",)
 
@@ -127,8 +127,8 @@ def _refuse_id(tracer: TracerView, function: str) -> NoReturn:
 
 
 class ObjectIds(FeatureState):
-    """The objects whose addresses the program has asked for. They live on here: an address that another object may get
-    in eager is refused."""
+    """The objects whose addresses the program has used. They are kept alive here: an address that another object may
+    get in eager is refused."""
 
     stays = "an address that a side has asked for is not to be given to another object behind the join"
 
@@ -137,7 +137,7 @@ class ObjectIds(FeatureState):
         self._objects: dict[int, Any] = {}
 
     def of(self, value: Any) -> ObjectId:
-        """What stands for id(value)."""
+        """Return the symbolic result of id(value)."""
         tracer = self._tracer
         if is_tensor(value):
             for known in self._objects.values():
@@ -167,7 +167,7 @@ UNIQUE = frozenset(
 
 
 def of_call(tracer: TracerView, name: str, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Unrecordable:
-    """What stands for the result of a function that differs from call to call."""
+    """Return a symbolic value for the result of a function that differs from call to call."""
     found = unrecordable(tracer, name)
     if name not in UNIQUE or args or kwargs:
         return found
