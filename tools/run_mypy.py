@@ -8,20 +8,16 @@ mypy look.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from source_files import ROOT, packages_as_installed
 
 
 def main() -> int:
-    tree = ROOT / "build" / "types" / "dynamo_lite"
-    shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir(parents=True)
-    for part in (*(ROOT / "dynamo_lite").iterdir(), ROOT / "guards", ROOT / "symbolic_shapes"):
-        (tree / part.name).symlink_to(part)
+    packages_as_installed()
     return subprocess.run([sys.executable, "-m", "mypy", *sys.argv[1:]], cwd=ROOT, check=False).returncode
 
 

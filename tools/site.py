@@ -14,7 +14,9 @@ import shutil
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from source_files import ROOT, packages_as_installed
+
 PAGES = (
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/features/*.md"),
     *("benchmarks/results/*.md", "tests/README.md"),
@@ -24,6 +26,7 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 
 def main(folder: Path) -> int:
     """Write the source into `folder`, emptied first but for the folder exportdb; returns the number of pages."""
+    packages_as_installed()  # where mkdocs finds the docstrings of the API
     for old in folder.glob("*"):
         if old.name != "exportdb":
             shutil.rmtree(old) if old.is_dir() else old.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,18 @@ def modules() -> dict[str, Path]:
     paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
     names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
     return {name if name.startswith(PACKAGES[0]) else f"{PACKAGES[0]}.{name}": path for path, name in names.items()}
+
+
+def packages_as_installed() -> None:
+    """Make build/types: a folder of links to the sources, where guards/ and symbolic_shapes/ are in dynamo_lite.
+
+    For tools that find a module by its folder, without importing it (mypy, mkdocs).
+    """
+    tree = ROOT / "build" / "types" / "dynamo_lite"
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    for part in (*(ROOT / "dynamo_lite").iterdir(), ROOT / "guards", ROOT / "symbolic_shapes"):
+        (tree / part.name).symlink_to(part)
 
 
 @cache
