@@ -15,7 +15,7 @@ from torch.nn.modules._functions import BackwardHookFunction as BackwardHookFunc
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol, Variant, current
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch.autograd:Function.apply", "a call of a Function is answered by a rule: the operators of its forward"),
