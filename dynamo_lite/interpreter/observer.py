@@ -36,7 +36,7 @@ class _Sentinel:
 
 
 NOT_HANDLED: Final = _Sentinel("NOT_HANDLED")
-"""What `before_call` and `on_truth` return to say: go on as CPython would."""
+"""The result of `before_call` and `on_truth` for: proceed as CPython would."""
 
 DELETED: Final = _Sentinel("DELETED")
 """The `value` of a `before_write` that is a deletion."""
@@ -46,8 +46,9 @@ class Observer:
     """Watches an interpreter. The default does nothing."""
 
     policy: Any = None
-    """What stands for all that the answers of `runs_natively` depend on, beside a function's code and its module:
-    observers with the same one give the same answers, which are kept from run to run. None: they are not kept."""
+    """A key for everything that the results of `runs_natively` depend on, besides a function's code and its module.
+
+    Observers with the same key return the same results, which are kept from run to run. None: they are not kept."""
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Before any call that the interpreted program makes, or that a lookaside makes for it.
@@ -115,12 +116,14 @@ class Observer:
         """C code has taken an exception for an answer (getattr() with a default), in such a run."""
 
     def on_truth(self, value: Any) -> Any:
-        """Before a value that is no built-in constant is asked for its truth: a bool answers, NOT_HANDLED goes on."""
+        """Before the truth value of anything except a built-in constant is computed. Returns a bool, or NOT_HANDLED to
+        proceed."""
         return NOT_HANDLED
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        """A jump of `frame` (at pc - 1) depends on `value`, which is no constant: NOT_HANDLED, or what the handler of
-        the jump returns when both sides have been run. keeps: the value stays on the stack if the jump is taken."""
+        """A jump of `frame` (at pc - 1) depends on `value`, which is not a constant. Returns NOT_HANDLED, or the
+        result of the jump's handler after both sides have been run. keeps: the value stays on the stack if the jump
+        is taken."""
         return NOT_HANDLED
 
     def on_iter(self, value: Any) -> Any:
@@ -128,7 +131,7 @@ class Observer:
         return NOT_HANDLED
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
-        """The same for a FOR_ITER over an iterator that is no built-in one."""
+        """The same for a FOR_ITER over an iterator that is not a built-in one."""
         return NOT_HANDLED
 
     def on_extend(self, target: list[Any], value: Any) -> Any:
@@ -142,11 +145,11 @@ class Observer:
         return NOT_HANDLED
 
     def on_store_key(self, container: Any, key: Any) -> Any:
-        """The key of `container[key] = value`, which is no constant: it, or what stands for it."""
+        """Returns the key to use in `container[key] = value`, for a key that is not a constant."""
         return key
 
     def on_not(self, value: Any) -> Any:
-        """`not value`, of what is no bool: its value, or NOT_HANDLED."""
+        """Returns `not value` for a value that is not a bool, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_equal(self, left: Any, right: Any, wanted: bool) -> Any:

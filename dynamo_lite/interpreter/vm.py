@@ -80,7 +80,7 @@ class Interpreter(Hooks):
     # ------------------------------------------------------------------ entry
 
     def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call `fn` from outside: the tracebacks of what it raises begin with the program's frames."""
+        """Call `fn` from outside the interpreter: the tracebacks of its exceptions begin with the program's frames."""
         outermost = self.frame is None
         if outermost:
             undoing.changing(self._leave)
@@ -132,7 +132,7 @@ class Interpreter(Hooks):
             return default
 
     def swallow(self) -> None:
-        """C code takes an exception for an answer: it is no more."""
+        """C code suppresses an exception, which is then destroyed."""
         if self.frees and self.on_swallowed is not None:
             self.on_swallowed()
 
@@ -159,7 +159,7 @@ class Interpreter(Hooks):
         return self._call_other(fn, args, kwargs)
 
     def interpret_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        """Run a Python function here, whatever the lookasides and the observer say."""
+        """Run a Python function here, without lookasides and the observer's hooks for calls."""
         code: Any = fn.__code__
         info = infos.get(id(code)) or info_of(code)
         code = info.code_ref()  # not fn.__code__, which may be a trampoline

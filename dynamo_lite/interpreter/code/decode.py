@@ -68,7 +68,7 @@ _HAS_REST: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 class CodeInfo:
-    """What the interpreter knows of one code object. It does not keep the code object alive."""
+    """The interpreter's data about one code object. It does not keep the code object alive."""
 
     __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "fused", "handler_table",
                  "kind", "known", "names", "offsets", "ops", "padding", "plain_count", "positions_table",
@@ -116,7 +116,7 @@ class CodeInfo:
 
 
 infos: dict[int, CodeInfo] = {}
-"""What is decoded, by id(code): hashing a code object reads all of it, and equal ones may come from other files."""
+"""Decoded code, by id(code): hashing a code object reads all of it, and equal ones may come from other files."""
 _watchers: dict[int, KeyedRef] = {}
 
 
@@ -244,7 +244,7 @@ def _bytes_of_cache(content: bytes, position: int) -> int:
 
 
 _cached: dict[int, int] = {}
-"""What `_bytes_of_cache` has found, by opcode."""
+"""The results of `_bytes_of_cache`, by opcode."""
 
 
 def _target(name: str, arg: int, behind: int) -> int:
@@ -261,7 +261,7 @@ _same: dict[int, Operation] = {}
 """Operations that an opcode and its argument make, whatever the code object, by both. Shared: most are, and each would
 be an object more for the collector."""
 _fixed: dict[tuple[int, int, bool], list[Operation]] = {}
-"""What `expand` says of the others, by opcode, argument, and whether it is behind KW_NAMES."""
+"""The results of `expand` for the others, by opcode, argument, and whether KW_NAMES precedes."""
 
 
 def _form_of(name: str) -> tuple[int, str]:

@@ -95,9 +95,10 @@ INTRINSICS_2 = ("INTRINSIC_2_INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND"
                 "SET_FUNCTION_TYPE_PARAMS", "SET_TYPEPARAM_DEFAULT")  # fmt: skip
 
 COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any)
-"""What LOAD_COMMON_CONSTANT loads (3.14, Include/internal/pycore_opcode_utils.h), whatever the builtins hold."""
+"""The values that LOAD_COMMON_CONSTANT loads (3.14, Include/internal/pycore_opcode_utils.h), independent of the
+builtins."""
 SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
-"""What LOAD_SPECIAL looks up on the type."""
+"""The names that LOAD_SPECIAL looks up on the type."""
 
 _COMPARE_SHIFT = {(3, 11): 0, (3, 12): 4}.get(VERSION, 5)
 

@@ -23,7 +23,7 @@ STUB: Final[Any] = object()
 
 
 def cell_value(cell: CellType) -> Any:
-    """What a cell holds; UNBOUND if it is empty."""
+    """The contents of a cell; UNBOUND if it is empty."""
     try:
         return cell.cell_contents
     except ValueError:

@@ -42,7 +42,7 @@ _WITH_PROTOCOLS = (
     *(io.TextIOWrapper, io.BufferedRandom, io.StringIO, io.RawIOBase),
 )
 _BY_NAME: Final = frozenset().union(*map(dir, _WITH_PROTOCOLS))
-"""What C code calls by name: the methods of the types that stand for the protocols, special ones included."""
+"""The names that C code calls: the methods of the types that represent the protocols, special ones included."""
 
 
 class Armed:

@@ -1,4 +1,4 @@
-"""What a call calls: the callable that tables are keyed by. A bound C method is its type's descriptor."""
+"""The target of a call: the callable that tables are keyed by. A bound C method is its type's descriptor."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ PLAIN_BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul, "%": operator.mod, "|": operator.or_, "**": operator.pow, ">>": operator.rshift,
     "-": operator.sub, "/": operator.truediv, "^": operator.xor,
 }  # fmt: skip
-"""What CPython does for `a + b`, by symbol."""
+"""CPython's function for `a + b`, by symbol."""
 PLAIN_INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.iadd, "&": operator.iand, "//": operator.ifloordiv, "<<": operator.ilshift, "@": operator.imatmul,
     "*": operator.imul, "%": operator.imod, "|": operator.ior, "**": operator.ipow, ">>": operator.irshift,
@@ -108,7 +108,7 @@ def _equality(operation: Callable[[Any, Any], Any]) -> Binary:
 
 
 def look_by_identity(vm: Any, a: Any, b: Any) -> None:
-    """Tells the observer of `a == b` where that asks whether they are one object."""
+    """Reports `a == b` to the observer as an identity check if it compares by identity."""
     kind = type(a)
     if vm.on_look is None or kind is not type(b) or kind.__eq__ is not object.__eq__ or kind.__dictoffset__ == 0:
         return

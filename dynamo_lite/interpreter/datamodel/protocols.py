@@ -110,7 +110,7 @@ def length(vm: Any, x: Any) -> int:
 
 
 def iter_(vm: Any, x: Any) -> Any:
-    """`iter(x)`. Functions that the iterator holds (a `map` from outside) are armed here, once."""
+    """`iter(x)`. Functions that the iterator holds (a `map` made before the run) are armed here, once."""
     if vm.on_look is not None:
         vm.on_look("keys" if issubclass(type(x), dict) else "items", x)
     if type(x) in _SIZED:
@@ -132,9 +132,10 @@ def next_(vm: Any, iterator: Any) -> Any:
 
 
 def call_length_hint(vm: Any, x: Any) -> None:
-    """What C code asks before it makes a list of `x` (PyObject_LengthHint): shows where Python answers.
+    """Calls the `__len__` or `__length_hint__` that C code calls before it makes a list of `x` (PyObject_LengthHint),
+    if it is Python.
 
-    The answer is not used: a stand-in for a number stays what it is.
+    The result is not used, so a symbolic size stays symbolic.
     """
     length = type_lookup(type(x), "__len__")
     if type(length) is FunctionType:

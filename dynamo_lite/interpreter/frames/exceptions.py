@@ -30,7 +30,7 @@ set_cause = _cause.__set__
 
 
 def current_exception(vm: VM) -> BaseException | None:
-    """What sys.exception() tells the program."""
+    """The result of sys.exception() in the program."""
     handled: Handled | None = vm.handled
     while handled is not None:
         if handled.value is not None:
@@ -85,7 +85,8 @@ def reraise(frame: Frame, exc: BaseException) -> NoReturn:
 
 
 def stop_error(kind: int, exc: BaseException) -> RuntimeError | None:
-    """What leaves a generator of this kind in the place of a StopIteration (PEP 479); None for other exceptions."""
+    """The error that a generator of this kind raises in place of a StopIteration (PEP 479); None for other
+    exceptions."""
     what = {COROUTINE: "coroutine", ASYNC_GENERATOR: "async generator"}.get(kind, "generator")
     if isinstance(exc, StopIteration):
         error = RuntimeError(f"{what} raised StopIteration")
@@ -235,7 +236,7 @@ def _projection(orig: BaseExceptionGroup[Any], kept: list[BaseException]) -> Bas
 
 
 def prep_reraise_star(orig: BaseException, excs: list[Any]) -> BaseException | None:
-    """What an except* statement raises at its end (_PyExc_PrepReraiseStar); None when all was handled."""
+    """The exception that an except* statement raises at its end (_PyExc_PrepReraiseStar); None if all were handled."""
     if not excs:
         return None
     if not isinstance(orig, BaseExceptionGroup):

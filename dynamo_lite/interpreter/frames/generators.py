@@ -22,7 +22,8 @@ from dynamo_lite.interpreter.interfaces import VM
 
 
 class AsyncYield:
-    """What an asynchronous generator's `yield` passes to its driver, as against what an `await` passes on."""
+    """A value that an asynchronous generator's `yield` passes to its driver, as opposed to one that an `await` passes
+    on."""
 
     __slots__ = ("value",)
 
@@ -136,7 +137,7 @@ def make_generator(frame: Frame, name: str, qualname: str) -> Any:
 
 
 def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
-    """Run `frame` until it yields or returns (frame.state says which) with the value that it yields or returns."""
+    """Run `frame` until it yields or returns (see frame.state). Returns the value that it yields or returns."""
     vm: VM = frame.vm
     if vm.retired:
         frame.state = RETURNED
@@ -170,8 +171,8 @@ def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
 
 
 def run_to(frame: Frame, stops: Container[int]) -> None:
-    """Run a generator's `frame`, which has not begun, up to one of the instructions `stops`: what resumes it goes on
-    from there. (frame.state tells whether it has returned instead.)"""
+    """Run a generator's `frame`, which has not begun, up to one of the instructions `stops`; a later resume continues
+    from there. (frame.state shows whether it has returned instead.)"""
     vm: VM = frame.vm
     own = frame.handled
     assert own is not None

@@ -32,7 +32,7 @@ _FOLDERS = (
 _OWN_FOLDERS = tuple(map(folder, _FOLDERS))
 """The code of the interpreter and of its observers: no frame of it is the program's."""
 _RECORDING = folder("capture")
-"""The code that runs operators: what it calls makes stand-ins, where an operator has no Python frames at all."""
+"""The code that runs operators: its callees create fake tensors. In eager an operator has no Python frames."""
 _SHOW_OWN = bool(os.environ.get("DYNAMO_LITE_INTERPRETER_FRAMES"))
 """For debugging the interpreter itself."""
 
@@ -55,7 +55,7 @@ def assemble(*instructions: tuple[str, int]) -> bytes:
 
 
 def no_lines(units: int) -> bytes:
-    """The part of a line table (Objects/locations.md) that says of `units` code units that they are on no line.
+    """The part of a line table (Objects/locations.md) for `units` code units that belong to no line.
 
     CPython 3.11 under sys.settrace writes out of bounds when a line table and its code differ in length.
     """

@@ -23,7 +23,7 @@ _CALL_NO_FRAME = C_CALLABLES | {
 _LOOK_AT_THEIR_FRAME = frozenset(
     {eval, exec, compile, globals, locals, vars, dir, sys._getframe, sys.exc_info, sys.exception, builtins.__import__}
 )
-"""What asks for the frame that calls it, which CPython does not know."""
+"""Functions that look up the frame of their caller, which CPython does not have."""
 
 CALLERS: dict[Any, tuple[int, str | None]] = {
     sorted: (-1, "key"),

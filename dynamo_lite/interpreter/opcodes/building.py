@@ -253,7 +253,7 @@ def dict_merge(vm: VM, target: dict[Any, Any], mapping: Any, callee: Any) -> Non
 
 
 def callee_under(stack: Stack, depth: int) -> Any:
-    """The callable of the pair that lies under the last `depth` values (see _pop_callee)."""
+    """The callable of the pair below the last `depth` values (see _pop_callee)."""
     first, second = stack[-depth - 2], stack[-depth - 1]
     return second if first is NULL else first
 

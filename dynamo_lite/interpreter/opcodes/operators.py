@@ -97,7 +97,7 @@ def UNARY_NOT(frame: Frame, stack: Stack, _: int) -> None:
 
 
 _ASKS: Final = frozenset({UNARY_NOT, POP_JUMP_IF_TRUE, POP_JUMP_IF_FALSE})
-"""What comes after a TO_BOOL, and asks for the truth as well."""
+"""The instructions after a TO_BOOL that evaluate the truth value as well."""
 
 
 @handler

@@ -86,7 +86,7 @@ def CLEANUP_THROW(frame: Frame, stack: Stack, _: int) -> None:
 
 
 def awaitable_iterator(vm: VM, x: Any) -> Any:
-    """What `await x` sends to (_PyCoro_GetAwaitableIter). Raises TypeError."""
+    """The iterator that `await x` sends to (_PyCoro_GetAwaitableIter). Raises TypeError."""
     if isinstance(x, CoroutineType):
         return x
     if isinstance(x, GeneratorType) and x.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE:
