@@ -28,7 +28,7 @@ from dynamo_lite.torch_internals._torch_operators import OpOverload
 from dynamo_lite.undoing import attributes, changed
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C:_dispatch_tls_set_dispatch_key_included", "the mode is off while it answers"),

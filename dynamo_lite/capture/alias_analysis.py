@@ -1,8 +1,8 @@
-"""Which memory the nodes of a graph may show, and which nodes write to it.
+"""The memory that each node of a graph may alias, and the nodes that write to it.
 
-A *root* stands for memory: what an operator allocated, or the storage of a tensor from outside. A node may show
-several; the analysis errs on that side. It is made after the run, where two recordings are compared (fingerprint.py),
-and where the data of a constant is needed (constant_values.py). Checked against torch 2.13.0 (native_functions.yaml).
+A *root* represents memory: an operator's allocation, or the storage of a tensor that existed before the run. A node may
+alias several; the analysis over-approximates. It is made after the run, to compare two recordings (fingerprint.py), and
+to compute the data of a constant (constant_values.py). Checked against torch 2.13.0 (native_functions.yaml).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _WRITES_STATISTICS = ("running_mean", "running_var")
 
 
 def storage_of(tensor: torch.Tensor) -> Hashable:
-    """The root of a tensor from outside."""
+    """The root of a tensor that existed before the run."""
     return ("storage", storage_key(tensor))
 
 
@@ -162,7 +162,8 @@ def _all_compute(module: fx.GraphModule) -> bool:
 
 
 def is_metadata_assertion(node: fx.Node) -> bool:
-    """What torch writes down before `.to()`: the dtype that the tensor has in this program in any case."""
+    """Whether a node is torch's assertion before `.to()`, of a dtype that the tensor has in this program in any
+    case."""
     return node.target is aten._assert_tensor_metadata.default
 
 

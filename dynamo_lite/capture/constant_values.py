@@ -2,12 +2,12 @@
 
 A decision on such a tensor (`if mask.any():`, `int(steps.max())`) is the same in each call. Its data is found by
 running the operators that made it, in the order of the graph, on the CPU: factories with constant arguments, literals
-(`torch.tensor([1, 2])`), and what is computed from these, writes in place included. What depends on an input, a
-parameter, a buffer, a constant from outside, random numbers, memory that nothing has filled, a symbolic size, a
-sub-graph or an operator that is not torch's own (a collective, a custom one) has no such data.
+(`torch.tensor([1, 2])`), and values computed from these, writes in place included. A value has no such data if it
+depends on an input, a parameter, a buffer, an outer constant, random numbers, uninitialized memory, a symbolic size, a
+sub-graph or an operator that is not torch's own (a collective, a custom one).
 
-A number that is made of sizes, `torch.div(x.shape[1], 8, rounding_mode="trunc")`, holds what an expression of them
-says: `item()` gives that, where a number that only run time knows would leave open what is computed with it.
+A number computed from sizes, `torch.div(x.shape[1], 8, rounding_mode="trunc")`, has the value of an expression of them:
+`item()` returns the expression. An unbacked number would leave later computations with it undecided.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ConstantValues:
         return None if needed is None else self._run(needed, node)
 
     def answer(self, func: OpOverload, args: Sequence[Any]) -> Any:
-        """What an operator of READS_DATA returns for constant data; None where the data is not constant."""
+        """The result of an operator of READS_DATA for constant data; None if the data is not constant."""
         if func in _OF_ONE and not isinstance(args[0], torch.Tensor):
             return args[0]  # of a number that C++ has made a tensor of: Python is given the number
         known = []

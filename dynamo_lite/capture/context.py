@@ -1,4 +1,4 @@
-"""What a recorder needs of the program while it adds a node: its place in the source and in the modules."""
+"""The context of the program that a recorder needs to add a node: the location in the source and in the modules."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class NodeContext(Protocol):
         """Whether the current operator is called within a `try` or `with` of the program. Quick."""
 
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
-        """Whether the program goes on after an error of `kinds` at this operator, or raises another, known class.
+        """Whether the program continues after an error of `kinds` at this operator, or raises another, known class.
 
-        What a call in a `finally` may raise of its own is no other class: the program fails either way.
+        An error that a call in a `finally` may raise does not count as another class: the program fails either way.
         """
 
     def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:

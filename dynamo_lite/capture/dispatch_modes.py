@@ -152,7 +152,7 @@ def _higher_order(op: HigherOrderOperator, mode: OperatorMode, *args: Any, **kwa
 
 
 class FunctionMode(PreDispatchTorchFunctionMode):
-    """Tells the recorder which torch function runs, and what happens outside of operators.
+    """Reports to the recorder the torch function that runs, and events outside of operators.
 
     `torch.autocast` looks for a PreDispatchTorchFunctionMode by type (torch/amp/autocast_mode.py) and calls its
     `__torch_function__` with `_enter_autocast` and `_exit_autocast`; the context manager itself has run by then.
@@ -164,7 +164,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
 
     @property
     def tracer(self) -> Any:  # type: ignore[override]
-        """What torch._export.wrappers asks for where the program makes a tensor that wraps others."""
+        """Read by torch._export.wrappers when the program creates a tensor that wraps others, which is rejected."""
         what = "the program makes a tensor that wraps others, which no operator shows"
         named = {"name": "one that wraps others"}
         self._recorder.context.refuse(CaptureError("tensor-subclass", what, "use plain tensors", named))
@@ -343,7 +343,7 @@ _ASK_STRIDES = (
     *(torch.Tensor.dim_order, _debug_has_internal_overlap, _aten.stride, _aten.stride.default),
     *(_aten.sym_stride, _aten.sym_stride.default),
 )
-"""What answers in Python or C++, without an operator."""
+"""Functions implemented in Python or C++ without an operator."""
 _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch_set_grad_enabled: _set_grad_enabled,
     _enter_autocast: _enter,

@@ -1,15 +1,15 @@
-"""Tensors that are one tensor in eager, or two, as a branch on data went: in the program they are two.
+"""Tensors that are one tensor in eager, or two, depending on a branch on data: in the program they are two.
 
     y = a if x.sum() > 0 else a + 1     # the result of a torch.cond, a tensor of its own
     y.add_(1)                           # changes `a` in eager, if the left side was taken
 
-Nothing can tell the two apart until one of them is changed in place, or `is` compares them. So the pairs are
-remembered. Behind such a write the others get the new value, if they are the same tensor in eager:
+The difference is visible only if one of them is changed in place, or `is` compares them. So the pairs are recorded.
+After such a write the others get the new value, if they are the same tensor in eager:
 
     a.copy_(torch.where(x.sum() > 0, y, a))
 
-Where that cannot be said (a loop has no one predicate; the sides have unlike shapes), the write is refused while the
-program, or its caller, can still get at the other one.
+If that cannot be expressed (a loop has no single predicate; the sides have different shapes), the write is rejected
+while the program, or its caller, can still reach the other one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class MayShare:
         return len(self._added)
 
     def forget_since(self, mark: int) -> None:
-        """What was recorded since then is not part of the program: it is recorded again in another way."""
+        """Removes pairs recorded since `mark`: that part of the recording is discarded and made again."""
         for key in reversed(self._added[mark:]):
             self._pairs[key].pop()
             if not self._pairs[key]:
@@ -87,16 +87,16 @@ class MayShare:
         del self._added[mark:]
 
     def note(self, result: torch.Tensor, others: Iterable[torch.Tensor]) -> None:
-        """`result` has memory of its own, and would be one of these (stand-ins) in eager."""
+        """`result` has memory of its own, and would be one of these (fake tensors) in eager."""
         for other in others:
             self._add(_Pair(result, other))
 
     def note_list(self, rows: torch.Tensor) -> None:
-        """The items of a list are views of `rows` (a stand-in), which are made anew whenever one is taken."""
+        """The items of a list are views of `rows` (a fake tensor), which are created anew at each access."""
         self._listed[storage_key(rows)] = rows
 
     def is_item(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor (a stand-in) may be an item of such a list. In eager it is the same object each time."""
+        """Whether a tensor (a fake one) may be an item of such a list. In eager it is the same object each time."""
         return bool(self._listed) and tensor.layout is torch.strided and storage_key(tensor) in self._listed
 
     def note_branch(self, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
@@ -158,8 +158,8 @@ class MayShare:
             self._is_off = was
 
     def before_write(self, tensor: torch.Tensor, reshapes: bool) -> Callable[[], None] | None:
-        """What has to be done once `tensor` has been changed in place, so that what may be the same tensor is changed
-        too. Raises CaptureError where that cannot be said, and the other one can still be seen."""
+        """Returns the function to call after `tensor` has been changed in place, which changes tensors that may be the
+        same, or None. Raises CaptureError if that cannot be expressed, and the other one can still be seen."""
         if reshapes and not self._is_off and self.is_item(tensor):
             raise _refusal(what=_RESHAPED)
         others = set() if self._is_off else self.others(tensor)

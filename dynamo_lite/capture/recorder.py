@@ -7,8 +7,8 @@
     # recorder.level.graph, recorder.lifted, recorder.node_of(tensor)
 
 Operators run on FakeTensors. The program's real tensors (parameters, buffers, globals) stay where they are on the heap
-and are swapped for their stand-ins at the operator boundary. Nodes are written by writer.py, and what comes from
-outside is lifted by graph_inputs.py.
+and are replaced by their fake tensors at the operator boundary. writer.py writes nodes, and graph_inputs.py lifts outer
+tensors.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Recorder(InputLifter):
         self._stack = ExitStack()
 
     def alias(self, new: torch.Tensor, of: torch.Tensor) -> None:
-        """Says that `new`, made without dispatching, is the same tensor as `of` (shape, memory and all)."""
+        """Registers `new`, made without dispatching, as the same tensor as `of` (shape, memory and all)."""
         self.level.nodes[new] = self.node_of(of)
 
     def has_changed_something(self) -> bool:
@@ -117,7 +117,7 @@ class Recorder(InputLifter):
         return memo[id(tensor)]
 
     def operator(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Runs `func` on stand-ins and records it. What it raises passes through, and leaves no node."""
+        """Runs `func` on fake tensors and records it. Its exceptions propagate, and leave no node."""
         facts = OPERATORS.get(id(func)) or facts_of(func)
         if facts.lifts_fresh:
             return self._lift_fresh(args[0])

@@ -26,7 +26,7 @@ _STEPS = frozenset({
     aten.to.dtype, aten.to.dtype_layout, aten.to.device, aten._to_copy.default, aten.logical_not.default,
     aten.bitwise_not.default, *(getattr(aten, name).Tensor for name in ("gt", "ge", "lt", "le", "eq", "ne")),
 })  # fmt: skip
-"""Operators whose elements are no NaN where those of their arguments are none, and follow from these alone."""
+"""Operators whose elements are not NaN if those of their arguments are not, and depend on these alone."""
 _FORMS = frozenset({"dtype", "device", "layout", "pin_memory"})
 """Arguments that show in the result's metadata."""
 

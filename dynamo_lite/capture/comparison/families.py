@@ -37,7 +37,7 @@ aten = torch.ops.aten
 
 
 class Digests(Protocol):
-    """What is needed of a recording's digests (fingerprint.Fingerprint)."""
+    """The part of a recording's digests (fingerprint.Fingerprint) that families use."""
 
     analysis: Any
 
@@ -260,7 +260,7 @@ _ELEMENTWISE = frozenset(
         *("lift_fresh_copy", "masked_fill", "where"),
     }
 )
-"""Operators that compute an element from the same element of their arguments, and have no tag that says so."""
+"""Operators that compute an element from the same element of their arguments, and have no tag for that."""
 
 _AS_ANOTHER = frozenset({aten.type_as.default, aten.to.other})
 

@@ -1,9 +1,9 @@
-"""Are two recordings the same program? Compared by the values that operators compute and the memory that they change.
+"""Compares two recordings by the values that operators compute and the memory that they change.
 
-Each node has a digest: of its operator, its arguments' digests, and what has been written so far to the memory that
-they show. Equal digests are equal values, wherever the nodes stand, however often they are computed and whether anybody
-uses them. Two recordings are one program if their outputs have equal digests, memory from outside ends with the same
-contents, and what counts by its place (random numbers, assertions, control flow) is the same in the same order.
+Each node has a digest: of its operator, its arguments' digests, and the earlier writes to the memory that they alias.
+Equal digests mean equal values, wherever the nodes are, however often they are computed and whether or not they are
+used. Two recordings are one program if their outputs have equal digests, outer memory ends with the same contents, and
+everything with a fixed position (random numbers, assertions, control flow) is the same in the same order.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Fingerprint:
         return node in self._digests
 
     def row_of(self, value: Any) -> Any:
-        """What the digest of an operator has of an argument."""
+        """The part of an operator's digest for one argument."""
         return size if (size := self._size(value)) is not None else self._shape(value)
 
     def _identity(self, entry: Lifted) -> Any:
@@ -273,13 +273,13 @@ class Fingerprint:
         return self._shape(self.recorder.node_of(tensor))
 
     def origin(self, tensor: torch.Tensor) -> TensorOrigin | None:
-        """What the value of a tensor at the end comes from; None if this recording has not made it."""
+        """The origin of a tensor's value at the end of the run; None if this recording has not made it."""
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
 
     def needed_for(self, tensor: torch.Tensor) -> set[fx.Node] | None:
-        """What makes the value of a tensor of this recording at its end; None if it differs from call to call
-        otherwise than by the sizes of the inputs."""
+        """The nodes that compute the value of a tensor at the end of this recording; None if the value differs from
+        call to call for other reasons than the sizes of the inputs."""
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else nodes_behind(node, self.recorder, self.analysis, self._assigned)
 

@@ -38,7 +38,7 @@ def are_same(one: Any, other: Any) -> bool:
 
 
 class ViewMap:
-    """What a view's dimensions are of its base: `source[i]` is the base's dimension; -1 for none, or for a part."""
+    """Maps a view's dimensions to its base's: `source[i]` is the base's dimension; -1 for none, or for a part."""
 
     def __init__(self, base: fx.Node, source: list[int], rest: Sequence[Any]) -> None:
         self.base, self.source, self._rest = base, source, rest

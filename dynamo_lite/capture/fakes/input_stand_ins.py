@@ -16,12 +16,12 @@ from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fak
 
 
 class InputStandIns:
-    """Makes the stand-ins of one recording's inputs.
+    """Creates the fake tensors of one recording's inputs.
 
     Args:
-        fake_mode: the mode that they live in.
+        fake_mode: their mode.
         converter: makes FakeTensors of real ones (the recording's `stand_ins`).
-        keep: what has to live as long as the recording, because it is known by its id; added to.
+        keep: objects that must live as long as the recording, because they are identified by their id; added to.
     """
 
     def __init__(self, fake_mode: FakeTensorMode, converter: StandIns, keep: list[Any]) -> None:
@@ -38,7 +38,7 @@ class InputStandIns:
             self._converter.expect(tensors)
 
     def of(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
-        """The stand-in for the input `name`. Raises InvalidArguments for a tensor that has none."""
+        """The fake tensor for the input `name`. Raises InvalidArguments for a tensor that has none."""
         complaint = subclasses.complaint(type(tensor), is_input=True)
         if complaint is not None:
             raise InvalidArguments(f"the input {name} is {complaint}")

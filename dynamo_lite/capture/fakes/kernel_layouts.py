@@ -1,8 +1,8 @@
-"""Operators whose results lie otherwise in memory than their stand-ins' kernels say, where an operand has its
-dimensions in another order: torch's Python form of batch_norm keeps that order, and the kernel writes a new tensor.
+"""Operators whose results have another memory layout than their meta kernels return, if an operand has its dimensions
+in another order: torch's Python form of batch_norm keeps that order, and the kernel writes a new tensor.
 
-Nothing but a question about memory (`is_contiguous()`, `stride()`, a view) tells the two apart. The kernel is asked, on
-zeros that lie in memory as the operands of the example do.
+Only a query of memory (`is_contiguous()`, `stride()`, a view) distinguishes the two. The kernel is run on zeros with
+the memory layout of the example's operands.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _LIMIT = 1 << 26
 def as_eager(
     func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any, unasked: set[str], keeps_graph: bool = False
 ) -> Any:
-    """`out`, or what lies in memory as the result of eager; `out` where the kernel cannot be asked.
+    """`out` with the memory layout of eager's result; `out` itself if the kernel cannot be run.
 
-    unasked: gets the operator's name then. keeps_graph: autograd's graph behind `out` is asked for later.
+    unasked: the operator's name is added in that case. keeps_graph: autograd's graph of `out` is needed later.
     """
     given = tensors_among([*args, *kwargs.values()])
     if all(map(_is_in_order, given)):

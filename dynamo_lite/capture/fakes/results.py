@@ -1,6 +1,7 @@
-"""The results of an operator without running it: a recipe for each, and the FakeTensors that it makes.
+"""The results of an operator without running it: a recipe for each, and the FakeTensors made from it.
 
-A recipe is what the operator returned before (static_cache.py), or what a rule says (capture/operator_rules).
+A recipe describes an earlier result of the operator (static_cache.py), or is returned by a rule
+(capture/operator_rules).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake, withou
 class Like(NamedTuple):
     """The metadata of one tensor that an operator returned.
 
-    Sizes are numbers; those that a rule gives for symbolic arguments are `operator_rules.sizes.Size`s.
-    `source` is the number of the tensor argument whose memory it is a view of, `whole` says that it is that argument
-    itself; None: it has memory of its own.
+    Sizes are numbers; those that a rule returns for symbolic arguments are `operator_rules.sizes.Size`s. `source` is
+    the index of the tensor argument that it is a view of, None if it has memory of its own. `whole`: it is that
+    argument itself.
     """
 
     shape: tuple[int, ...]
@@ -113,7 +114,7 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
 
 
 def shown(tensor: Any) -> Any:
-    """What the program may see of a tensor without looking at its data, to compare: sizes by their nodes."""
+    """The part of a tensor's metadata that the program can read, for comparison: sizes by their nodes."""
     numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
     nodes = [number if type(number) is int else number.node for number in numbers]
     return (nodes, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_leaf)
@@ -153,7 +154,7 @@ def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
 def with_history(
     made: FakeTensor, requires_grad: bool, given: Sequence[torch.Tensor], base: torch.Tensor | None, several: bool
 ) -> torch.Tensor:
-    """A result as autograd would leave it: one that requires grad is no leaf; a view knows its base.
+    """A result with the autograd state of eager: one that requires grad is not a leaf; a view has its base.
 
     several: it is one of several views that an operator returned.
     """
@@ -173,10 +174,10 @@ def with_history(
 
 
 def base_of(view: torch.Tensor) -> torch.Tensor | None:
-    """`view._base` as eager has it; None if it is no view.
+    """`view._base` as eager has it; None if the tensor is not a view.
 
-    A view that came from memory is none to autograd: its base is noted on it, and autograd takes it for the base of
-    the views that an operator which ran made of it.
+    To autograd, a view made from a cached result is not a view: its base is stored as an attribute, and autograd takes
+    it for the base of the views that an operator which ran made of it.
     """
     known = view._base
     base: torch.Tensor | None = vars(view if known is None else known).get("_dynamo_lite_base", known)
@@ -193,7 +194,8 @@ class _Made:
 
 
 class NoGradient(RuntimeError):
-    """A gradient is asked of a stand-in that has the autograd state of an operator's result, and not its backward."""
+    """A gradient is requested of a fake tensor that has the autograd state of an operator's result, but not its
+    backward."""
 
 
 class _NotLeaf(torch.autograd.Function):

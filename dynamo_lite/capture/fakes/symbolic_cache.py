@@ -1,10 +1,9 @@
-"""What an operator gives for arguments like these, where sizes are symbols: remembered within one recording, and for
-recordings whose environments have the same past.
+"""A cache of operators' results for arguments with symbolic sizes, within one recording, and for recordings whose
+environments have the same history.
 
-static_cache.py does the same for constant sizes; symbols mean something in one environment only. The keys
-and the copies of results are those of the symbolic FakeTensor cache (symbolic_shapes/torch_env/dispatch_cache.py),
-but here a whole
-operator is one entry, composite ones too, with what autograd knows of the result: that it requires grad.
+static_cache.py does the same for constant sizes; symbols have a meaning in one environment only. The keys and the
+copies of results are those of the symbolic FakeTensor cache (symbolic_shapes/torch_env/dispatch_cache.py). Here, a
+whole operator is one entry, composite ones included, with the autograd state of the result: whether it requires grad.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class ResultLayout(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What an operator returned (`requires_grad`: of each result), and the facts that it asked for."""
+    """The results of an operator (`requires_grad_of`: of each), and the facts that it required."""
 
     outputs: tuple[ResultLayout, ...]
     container: type | None
@@ -75,7 +74,7 @@ class SymbolicMemory:
         self._metas: dict[Any, torch.Tensor] = {}
 
     def key_of(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> OperatorCall | None:
-        """What the result depends on; None if no size is a symbol or the call is not one to remember."""
+        """The cache key of a call; None if no size is a symbol or the call is not cached."""
         if not (static_cache.is_suitable(func) or static_cache.makes_tensors(func)):
             return None
         if static_cache.takes_by_mask(func, args):
@@ -165,7 +164,7 @@ class SymbolicMemory:
             self._keep(call, entry, requires_grad_of)
 
     def say(self, call: OperatorCall, args: Sequence[Any], kwargs: dict[str, Any], said: Result) -> None:
-        """Keep what a rule says of the call (`Like`s with `Size`s): the next `recall` gives it."""
+        """Store the result of a rule for the call (`Like`s with `Size`s): the next `recall` returns it."""
         given, env = tensors_among([*args, *kwargs.values()]), self._env
         position = {id(tensor): number for number, tensor in enumerate(_tensors([*args, *kwargs.values()]))}
         outputs = []

@@ -1,4 +1,4 @@
-"""Tensors from outside of the program: inputs, parameters, buffers and constants, each with a placeholder."""
+"""Outer tensors of the program: inputs, parameters, buffers and constants, each with a placeholder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_te
 
 
 class InputLifter(GraphWriter):
-    """A writer that knows which tensors come from outside, and lifts into the graph those that it meets.
+    """A writer that distinguishes outer tensors from those of the run, and lifts those that it meets into the graph.
 
     Args:
         root: the module whose registered tensors become p_/b_ placeholders, used or not; None for a function.
@@ -94,12 +94,12 @@ class InputLifter(GraphWriter):
         return entry.tensor in earlier.level.nodes and not earlier.is_input(entry.tensor)
 
     def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
-        """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
+        """Adds a placeholder per flat input. Returns the program's values: a new FakeTensor for a tensor.
 
         policies: which sizes of each value are symbols: a `TensorPolicy`, a `DimPolicy` for an int, None for none.
 
-        The same tensor given twice becomes two inputs whose stand-ins share memory. A value that is no tensor is a
-        constant of the program and passes through. values: as many as `input_names`.
+        The same tensor given twice becomes two inputs whose fake tensors share memory. A value that is not a tensor is
+        a constant of the program and passes through. values: as many as `input_names`.
         """
         if len(values) != len(self._input_names):
             raise ValueError(f"{len(self._input_names)} input names, but {len(values)} values")
@@ -128,7 +128,8 @@ class InputLifter(GraphWriter):
         return results
 
     def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
-        """Says that `tensor`, made of `old`, the stand-in of a flat input, is that input. False: it cannot be."""
+        """Makes `tensor`, derived from `old`, the fake tensor of a flat input, that input. Returns False if it cannot
+        be."""
         if type(tensor) is not FakeTensor or tensor not in self.level.nodes or not are_alike(old, tensor):
             return False
         with unrecorded():
@@ -268,11 +269,12 @@ class InputLifter(GraphWriter):
         return next(name for n in count() if (name := f"{base}_{n}") not in taken)
 
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The FakeTensor that stands for `tensor`; a real tensor not seen before becomes a constant input.
+        """The FakeTensor for `tensor`; a real tensor not seen before becomes a constant input.
 
-        One that requires grad (a parameter of a module that is no submodule, say) becomes a parameter of the program.
+        One that requires grad (a parameter of a module that is not a submodule, say) becomes a parameter of the
+        program.
 
-        Raises UnknownTensor for a FakeTensor that nothing recorded has made.
+        Raises UnknownTensor for a FakeTensor that was not made by a recorded operator.
         """
         if tensor in self.level.nodes:
             return tensor
@@ -370,8 +372,9 @@ class InputLifter(GraphWriter):
         return node
 
     def original(self, result: Any) -> Any:
-        """What eager returns where a torch function returned `result`: one that returns its argument (`w.to("cpu")`)
-        is given the stand-in of a tensor from outside, or of the call before, and the program has the tensor itself."""
+        """The value that eager returns where a torch function returned `result`. A function that returns its argument
+        (`w.to("cpu")`) gets the fake tensor of an outer tensor, or of an earlier call, but must return the tensor
+        itself."""
         if type(result) is FakeTensor:
             return self._originals.get(id(result), result)
         if type(result) in (tuple, list) and any(id(item) in self._originals for item in result):
@@ -379,17 +382,17 @@ class InputLifter(GraphWriter):
         return result
 
     def known_stand_in(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in of a tensor that has been lifted; any other tensor as it is. Records nothing."""
+        """The fake tensor of a tensor that has been lifted; any other tensor as it is. Records nothing."""
         lifted = self._lifted_by_id.get(id(tensor))
         return lifted.fake if lifted is not None else self._carried.get(id(tensor), tensor)
 
     def from_outside(self) -> list[torch.Tensor]:
-        """The stand-ins of inputs, parameters, buffers and constants: the caller can see their memory."""
+        """The fake tensors of inputs, parameters, buffers and constants: the caller can see their memory."""
         inputs = [t for t in self.keep if isinstance(t, torch.Tensor) and self.is_input(t)]
         return [*inputs, *(lifted.fake for lifted in self.lifted), *self._carried.values()]
 
     def is_input(self, tensor: torch.Tensor) -> bool:
-        """Whether this very FakeTensor stands for an input, a parameter, a buffer or a constant from outside."""
+        """Whether this very FakeTensor represents an input, a parameter, a buffer or an outer constant."""
         return id(tensor) in self._outside
 
     def input_number(self, tensor: torch.Tensor) -> int | None:

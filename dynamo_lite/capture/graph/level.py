@@ -55,7 +55,7 @@ class Level:
         return [*self.arguments, *(node for node, _ in self.captured)]
 
     def put_back_memos(self) -> None:
-        """What the tensors that it was given remember of symbols made in here (`item()`) means nothing outside."""
+        """Restore the memos of tensors from the outer graph: symbols made in here (`item()`) have no meaning there."""
         for tensor, memos in self.memos:
             for name, value in memos.items():
                 setattr(tensor, name, value)

@@ -56,7 +56,7 @@ def unusable_fqn(fqn: str) -> str | None:
 
 
 def sanitize(text: str) -> str:
-    """Every character that is no ASCII letter or digit becomes an underscore."""
+    """Every character that is not an ASCII letter or digit becomes an underscore."""
     return _NOT_IDENTIFIER.sub("_", text)
 
 

@@ -80,13 +80,12 @@ def record(
     below_autograd: bool = False,
     known: Sequence[torch.Tensor] | None = None,
 ) -> Any:
-    """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
+    """Runs `op` on fake tensors and records it; its sub-graphs are modules that `finish` made.
 
-    run_on: what it is run on instead of `args`, where what comes out must hold for other arguments as well.
-    below_autograd: torch's rule for its gradient, which traces the sub-graphs again on symbols of torch's own, is left
-    out; what comes out requires grad if something that goes in does.
-    known: what comes out, where that is known without the operator's own rule; new stand-ins.
-    Raises CaptureError for a function that is no such module: it has not been traced.
+    run_on: the arguments to run it on instead of `args`, if the result must hold for other arguments as well.
+    below_autograd: skips torch's rule for its gradient, which traces the sub-graphs again on symbols of torch's own;
+    the result requires grad if an operand does. known: the result, new fake tensors, if it is known without the
+    operator's own rule. Raises CaptureError for a function that is not such a module: it has not been traced.
     """
     assert isinstance(op, HigherOrderOperator)
     fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))

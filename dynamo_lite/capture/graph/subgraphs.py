@@ -30,7 +30,7 @@ _MEMOS = tuple(
     for name in ("nonzero", "item", "unique", "unique_consecutive")
     for kind in ("", "_vc", "_epoch")
 )
-"""What a FakeTensor remembers of the symbols that operators gave (torch/_subclasses/fake_tensor.py)."""
+"""Attributes of a FakeTensor that cache the symbols returned by operators (torch/_subclasses/fake_tensor.py)."""
 
 
 def _memos(fake: torch.Tensor) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _memos(fake: torch.Tensor) -> dict[str, Any]:
 
 
 class SubgraphSizes(SizeNodes):
-    """Size nodes of a sub-graph: a symbol that is no argument's is taken from the level around, as an operand."""
+    """Size nodes of a sub-graph: a symbol that is not an argument's is captured from the outer level, as an operand."""
 
     def __init__(self, recorder: Recording, levels: Levels) -> None:
         assert recorder.env is not None
@@ -101,7 +101,7 @@ class Levels:
         return bool(self._inner) and self._inner[-1].functional
 
     def nodes_of(self, fake: torch.Tensor) -> list[fx.Node]:
-        """The nodes of a stand-in, in the program and in the levels that are open."""
+        """The nodes of a fake tensor, in the program and in the levels that are open."""
         found = (level.nodes.get(fake) for level in (self._program, *self._inner))
         return [node for node in found if node is not None]
 
@@ -146,7 +146,7 @@ class Levels:
             yield
 
     def capture(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in for a tensor of the level around, now an operand of this one."""
+        """The fake tensor for a tensor of the outer level, now an operand of this one."""
         recorder = self._recorder
         with self._around():
             fake = recorder.lift(tensor)
@@ -162,7 +162,7 @@ class Levels:
         return fake
 
     def captured_by(self, placeholder: fx.Node | None) -> Any:
-        """What a placeholder of a sub-graph that is being written stands for around it; None for any other node."""
+        """The outer value of a placeholder of a sub-graph that is being written; None for any other node."""
         rows = (row for level in self._inner for row in level.captured)
         return next((value for node, value in rows if node is placeholder), None)
 

@@ -1,8 +1,8 @@
-"""What the program has found out about the memory layout of tensors: its answers hold for the example's inputs only.
+"""The properties of memory layout that the program depends on: they hold for the example's inputs only.
 
-The program asks (`x.stride()`), or it does something whose outcome depends on layout: `x.contiguous()` is x itself or a
-copy. As long as only the values are used, both are right. Whether the two are one object, or share memory that is
-written or returned, is a question about layout as well.
+The program reads one (`x.stride()`), or its result depends on one: `x.contiguous()` is x itself or a copy. As long as
+only the values are used, both are right. Whether the two are one object, or share memory that is written or returned,
+depends on layout as well.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ COPIES_OR_VIEWS = frozenset({
     aten.reshape.default, aten.flatten.using_ints, aten.ravel.default, aten.reshape_as.default,
     aten.contiguous.default,
 })  # fmt: skip
-"""Operators whose result is a view of their argument, or a copy, as the argument lies in memory."""
+"""Operators whose result is a view of their argument or a copy, depending on the argument's memory layout."""
 
 FAILS_BY_LAYOUT = frozenset({
     aten.view.default, aten.view.dtype, aten.view_as.default, aten.view_as_complex.default, aten._unsafe_view.default,
 })  # fmt: skip
-"""Operators that raise a RuntimeError where their argument lies otherwise in memory."""
+"""Operators that raise a RuntimeError if their argument has another memory layout."""
 
 
 class LayoutQuestions:
-    """asked: "contiguity", "strides", "offset", "memory": what must be as in the example for the program to be right.
+    """asked: "contiguity", "strides", "offset", "memory": properties that must be as in the example for the program to
+    be right.
 
-    chooses: whether an operator has viewed or copied, as layout decides.
-    copies: what may be a view in other calls, unless it is of an input (run/copies_or_views.py).
-    unasked: operators whose results may lie otherwise in memory than their stand-ins: the kernel could not be asked.
+    chooses: whether an operator has returned a view or a copy depending on layout. copies: results that may be views in
+    other calls, unless of an input (run/copies_or_views.py). unasked: operators whose results may differ in layout from
+    their fake tensors: the kernel could not be run.
     """
 
     def __init__(self, env: TorchShapeEnv | None) -> None:
@@ -63,7 +64,7 @@ class LayoutQuestions:
         self._told_apart: set[int] = set()  # memory of tensors whose attributes differ from those of a copy
 
     def expect(self, inputs: Iterable[Any]) -> None:
-        """Says what the inputs of the program are."""
+        """Sets the inputs of the program."""
         strided = (x for x in inputs if isinstance(x, FakeTensor) and x.layout is torch.strided)
         self._inputs = frozenset(map(storage_key, strided))
 
@@ -99,7 +100,7 @@ class LayoutQuestions:
             self._copied(tensor, result)
 
     def may_convert(self, tensor: Any, result: Any, options: Mapping[str, Any]) -> None:
-        """`Tensor.to`: with a memory format, it gives the tensor itself where that lies so in memory."""
+        """`Tensor.to`: with a memory format, it returns the tensor itself if that already has the format."""
         if options.get("memory_format") not in (None, torch.preserve_format):
             self.depends(tensor, result, "strides", is_recorded=result is not tensor)
 
@@ -122,7 +123,8 @@ class LayoutQuestions:
             self.asked.add("strides")
 
     def asked_for_base(self, tensor: torch.Tensor) -> None:
-        """The program asks whether a tensor is a view. What `reshape` gives is one as its argument lies in memory."""
+        """The program checks whether a tensor is a view. For a result of `reshape` that depends on its argument's
+        layout."""
         if self.chooses and not self.is_input(tensor):
             self.asked.add("strides")
 
@@ -181,8 +183,8 @@ def joined(keys: set[int], groups: Iterable[set[int]]) -> set[int]:
 
 
 class Copy(NamedTuple):
-    """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes, or where inputs lie
-    otherwise in memory. Both by their memory: the tensors may die.
+    """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes, or if inputs have another
+    memory layout. Both are identified by their memory: the tensors may die.
 
     layout: sizes and strides of the one, sizes of the other, if they vary. where: the line, if sizes vary."""
 

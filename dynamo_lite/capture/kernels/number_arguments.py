@@ -1,7 +1,8 @@
-"""Where torch's C code takes a number and no symbol: F.interpolate(x, scale_factor=n), x.std(correction=k).
+"""Arguments for which torch's C code takes a number but not a symbol: F.interpolate(x, scale_factor=n),
+x.std(correction=k).
 
-Its argument parser and its schemas say so by a TypeError, or a RuntimeError of one wording. The call is then made again
-with the numbers: they are facts of the program, or a refusal where only run time knows them.
+Its argument parser and its schemas raise a TypeError, or a RuntimeError with a fixed message. The call is then repeated
+with the numbers: they become facts of the program, or a graph break if they are unbacked.
 
 A symbolic bool as an operand (`x * (n > 0)`) becomes a symbolic int: torch's rules convert an operand to the tensor's
 dtype with int() or float(), and int() of a SymBool takes its value.

@@ -1,9 +1,9 @@
-"""Operators whose results have simple sizes, though torch's kernels decide on sizes on the way to them.
+"""Operators whose results have simple sizes, though torch's kernels decide on sizes to compute them.
 
 A recurrent layer is unrolled by its decomposition, which fixes the number of steps; a convolution chooses its backend
-by the batch's size. Neither matters for what a program records: one node, and the metadata of its result. The rules
-here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
-is a symbol (composites.py); what they do not cover is left to torch.
+by the batch's size. Neither matters for the recording: one node, and the metadata of its result. The rules here derive
+these from the sizes of the arguments, and record eager's demands on them. They are used only if a size is a symbol
+(composites.py); other cases are left to torch.
 
 Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp, LinearAlgebra.cpp and TensorAdvancedIndexing.cpp in
 aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
@@ -236,8 +236,8 @@ def affine_grid(
 
 
 def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
-    """An operator that works element by element, on tensors whose dimensions lie in their order, with gaps or expanded
-    as they may be: broadcast sizes, contiguous (TensorIterator.cpp, reorder_dimensions, leaves them in that order)."""
+    """An operator that works element by element, on tensors whose dimensions are in order, possibly with gaps or
+    expanded: broadcast sizes, contiguous (TensorIterator.cpp, reorder_dimensions, keeps them in that order)."""
     values = (*args, *kwargs.values())
     tensors = [a for a in values if isinstance(a, torch.Tensor)]
     if not tensors or any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in values):

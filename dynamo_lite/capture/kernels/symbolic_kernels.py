@@ -1,4 +1,5 @@
-"""An operator on stand-ins whose sizes may be symbols: by a rule of ours (composites.py), or its own kernel."""
+"""Runs an operator on fake tensors whose sizes may be symbols: by a rule of ours (composites.py), or by its own
+kernel."""
 
 from __future__ import annotations
 

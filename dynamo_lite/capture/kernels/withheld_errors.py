@@ -1,9 +1,9 @@
-"""Errors of eager's kernels that stand-ins do not raise, where the program may catch them.
+"""Errors of eager's kernels that fake tensors do not raise, if the program may catch them.
 
 A kernel without data checks sizes, and often neither the dtype ("not implemented for 'Long'") nor numbers (a complex
-bound, a probability of 2). Where nothing catches it, the exported program raises the error when it runs. Where a
-handler does, eager goes the handler's way: there the real kernel is asked, on memory of the same sizes. Operators that
-fail for some data only are data_errors.py's matter.
+bound, a probability of 2). If nothing catches it, the exported program raises the error when it runs. If a handler
+does, eager enters the handler: then the real kernel is run, on memory of the same sizes. Operators that fail for some
+data only are in data_errors.py.
 """
 
 from __future__ import annotations

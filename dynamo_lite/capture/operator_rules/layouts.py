@@ -26,7 +26,7 @@ from dynamo_lite.capture.operator_rules.sizes import for_layout, has, same
 def is_settled(operand: Operand) -> bool:
     """Whether the strides are those of a new tensor with the dimensions in this order.
 
-    Others (of dimensions of one element, with gaps) torch treats one way in kernels and another in their Python forms.
+    For others (dimensions of one element, gaps) torch's kernels and their Python forms differ.
     """
     if operand.is_contiguous:
         return operand.stride == contiguous_strides(operand.shape)
@@ -192,7 +192,7 @@ def _compared(inner: int, outer: int, shape: Sizes, strides: Sequence[Sizes]) ->
 
 
 def view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] | None:
-    """The strides of a view of these sizes; None if there is no such view, or it cannot be told."""
+    """The strides of a view of these sizes; None if there is no such view, or it is undecided."""
     if has(shape, 0) or not shape or not wanted:
         return None
     if same(stride, contiguous_strides(shape)) and not (has(shape, 1) or has(wanted, 1)):

@@ -133,7 +133,7 @@ def channels_last_strides(shape: Sizes) -> tuple[int, ...]:
 
 
 def strides_in_order(shape: Sizes, order: Sizes) -> tuple[int, ...]:
-    """The strides of a tensor without gaps whose dimensions lie in this order, the outermost first."""
+    """The strides of a tensor without gaps whose dimensions have this order in memory, the outermost first."""
     strides, step = [0] * len(shape), 1
     for dimension in reversed(order):
         strides[dimension] = step

@@ -1,8 +1,8 @@
-"""The rules by operator, and the result that one of them gives.
+"""The rules by operator, and the result of a rule.
 
-A rule is a function with the operator's parameters: tensors are `Operand`s, what it returns is `Out`s. None says that
-it cannot tell, that torch would raise included; then the operator runs. Symbolic sizes are `sizes.Size`s; the switches
-that it does not know of (autocast, inference mode) keep all rules from being asked.
+A rule is a function with the operator's parameters: tensors are `Operand`s, results are `Out`s. A rule returns None if
+it cannot determine the result (for instance because torch would raise). The operator is then executed. Symbolic sizes
+are `sizes.Size`s. Under switches that rules do not handle (autocast, inference mode), no rule is used.
 
 tests/capture/test_operator_rules.py compares each with torch's FakeTensors on the samples of torch's own tests.
 """
@@ -70,7 +70,7 @@ OFF = os.environ.get("DYNAMO_LITE_RULES") == "0" or not torch.__version__.starts
 """Whether all operators run: for comparisons, and with another torch than the rules were compared with."""
 
 SHADOW = os.environ.get("DYNAMO_LITE_SHADOW") == "1"
-"""Whether operators run although a rule says their result, to compare the two."""
+"""Whether operators run although a rule has their result, to compare the two."""
 
 _CPU = torch.device("cpu")
 
@@ -78,7 +78,7 @@ _CPU = torch.device("cpu")
 def result_of(
     func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], env: TorchShapeEnv | None = None
 ) -> Result | None:
-    """What the operator gives for FakeTensors and constants; None where no rule says it.
+    """The result of the operator for FakeTensors and constants; None if no rule determines it.
 
     env: the environment of their symbolic sizes. The result's are `Size`s then, and hold without a further fact.
     """
@@ -108,10 +108,10 @@ def result_of(
 def only_changes(
     func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], env: TorchShapeEnv | None = None
 ) -> bool:
-    """Whether an operator does nothing but change the elements of its first argument, which it hands back.
+    """Whether an operator only changes the elements of its first argument and returns it.
 
-    False where no rule says so. What autograd would note is told by requires_grad alone: a tensor that is no leaf, and
-    no view, goes on requiring grad.
+    False if no rule applies. Autograd's changes then concern requires_grad alone: a tensor that is neither a leaf nor a
+    view still requires grad.
     """
     rule = in_place.RULES.get(func)
     if rule is None or OFF or torch.is_inference_mode_enabled() or not static_cache.is_without_autocast():
