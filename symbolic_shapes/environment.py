@@ -36,7 +36,7 @@ class ShapeEnv:
         symbols: name -> Symbol, in order of creation.
         facts: the log of `Fact`s.
         version: changes whenever an answer may change (a fact was recorded or rolled back).
-        listeners: told of each new symbol and fact, and of what the fact changed (listener.py).
+        listeners: called with each new symbol and fact, and the changes by the fact (listener.py).
     """
 
     def __init__(self) -> None:
@@ -84,9 +84,10 @@ class ShapeEnv:
 
     # -- questions ------------------------------------------------------------------------------------
     def decide(self, relation: Bool | bool) -> Answer:
-        """What follows from the facts, without hints: PROVED, REFUTED or UNKNOWN, with the facts used.
+        """Decide a relation by the facts, without hints: PROVED, REFUTED or UNKNOWN, with the facts used.
 
-        Knowledge only grows between rollbacks, so a proof stays one; only "unknown" is asked again after a new fact.
+        Knowledge only grows between rollbacks, so a proof stays valid; only "unknown" is computed again after a new
+        fact.
         """
         found = self._proved.get(relation)  # type: ignore[arg-type]
         if found is not None:

@@ -1,4 +1,4 @@
-"""What a suggested spec gives up of the one that it replaces, in words."""
+"""The freedom that a suggested spec gives up compared with the one that it replaces, in words."""
 
 from __future__ import annotations
 

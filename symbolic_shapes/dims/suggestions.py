@@ -103,8 +103,8 @@ def respecified(spec: DimSpec, definitions: Mapping[str, DimSpec]) -> DimSpec:
 
 # -- solving again -----------------------------------------------------------------------------------------------
 def resolve(solution: Solved, definitions: Mapping[str, DimSpec], solve: Solve) -> Solved | None:
-    """The solution of the same facts with the definitions in the place of the old specs. None if the new specs do not
-    fit the example, or the facts cannot be said in them. InvalidSpec if a derived dim does not construct."""
+    """The solution of the same facts with the definitions in place of the old specs. None if the new specs do not fit
+    the example, or cannot express the facts. InvalidSpec if a derived dim does not construct."""
     table = solution.table
     dims = [replace(dim, spec=definitions.get(dim.target) or respecified(spec, definitions))
             for dim, spec in zip(table.dims, table.specs)]
@@ -141,7 +141,8 @@ def translation(old: DimTable, new: DimTable) -> tuple[dict[Atom, Int], list[Boo
 
 
 def in_sizes(relation: Bool, old: DimTable, new: DimTable) -> Bool:
-    """A relation with multiples of a*symbol said by the new size of the dimension that is a*symbol + b: no division."""
+    """A relation with multiples of a*symbol replaced by the new size of the dimension that is a*symbol + b: no
+    division."""
     if not isinstance(relation, Rel):
         return relation
     poly = relation.poly

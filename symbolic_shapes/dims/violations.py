@@ -32,14 +32,14 @@ _RAISING = frozenset({"Dim spec", "torch._check", "division"})
 """Kinds of origins: what a program asserts, and what Python itself refuses."""
 
 FEW = 2
-"""A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
-meaning there, and no spec asked for it. So a program may demand a size of up to this, as with torch.export, or that it
-is not 0 or 1; that is a guard. (A `min` that only keeps derived dimensions from being negative is none.)"""
+"""A spec without `min` does not promise tensors with no or one element along the dimension: most operators have no
+meaning there, and no spec requires it. So a program may demand a size of up to this, as with torch.export, or that it
+is not 0 or 1; that is a guard. (A `min` that only keeps derived dimensions from being negative does not count.)"""
 
 
 @dataclass(frozen=True, eq=False)
 class Violation:
-    """A dimension that cannot do what its spec says.
+    """A dimension for which the program does not admit its spec.
 
     `kind` is "specialised", "range", "related" (follows another dimension), "divisibility" or "other".
     """
@@ -64,8 +64,8 @@ def _because(origin: Origin) -> str:
 
 
 class ConstraintsViolated(ShapeError):
-    """The program does not admit all the sizes that the Dim specs say. Lists every violation, with its lines of the
-    program, and a fix that was seen to solve them."""
+    """The program does not admit all the sizes of the Dim specs. Lists every violation, with its lines of the program,
+    and a fix that was verified to solve them."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
@@ -124,7 +124,7 @@ class Solution:
         return [line.text for line in self.guard_lines()]
 
     def guard_lines(self, source_text: Callable[[Any], str] = str) -> list[GuardLine]:
-        """The same with the guards that each line states: none if it is what the specs say themselves."""
+        """The same with the guards that each line states: none if the specs imply the line."""
         sources = {s: source_text(s.source) for s in self.guard_set.symbols if s.source is not None}
         sources |= self.table.sources()
         signed = frozenset(self.table.symbols()) - self.table.unsigned()
@@ -138,7 +138,7 @@ class Solution:
         return text or f"{line.text}: the specs of the dimensions say so"
 
     def raise_if_violated(self) -> None:
-        """ConstraintsViolated if some dimension cannot do what its spec says."""
+        """ConstraintsViolated if the program does not admit the spec of some dimension."""
         if self.violations:
             raise ConstraintsViolated(self)
 

@@ -1,4 +1,4 @@
-"""What an expression means: its value in Python for given values of the symbols."""
+"""The meaning of an expression: its value in Python for given values of the symbols."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _ite(atom: Apply, ranges: Ranges) -> Interval:
 
 
 def truth_interval(cond: object, ranges: Ranges) -> bool | None:
-    """What intervals alone say of a proposition."""
+    """The truth of a proposition by intervals alone."""
     if isinstance(cond, Truth):
         return cond.value
     if isinstance(cond, Rel):

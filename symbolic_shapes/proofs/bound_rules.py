@@ -25,7 +25,7 @@ ENUMERATION_LIMIT = 512
 
 
 def ranges_from(premises: Premises) -> Callable[[Atom], Interval]:
-    """The interval of each atom: its declared one, met with what premises of the form  ±atom + c <= 0  or == 0  say."""
+    """The interval of each atom: its declared one, intersected with premises of the form ±atom + c <= 0 or == 0."""
     known: dict[Atom, Interval] = {}
     for claim in premises:
         p = inequality(claim)

@@ -1,4 +1,5 @@
-"""Residues: what a value is modulo something. (m, r) says value ≡ r (mod m), 0 <= r < m; (0, r) says value == r."""
+"""Residues: the value of a term modulo something. (m, r) means value ≡ r (mod m), 0 <= r < m; (0, r) means value ==
+r."""
 
 from __future__ import annotations
 

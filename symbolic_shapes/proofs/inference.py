@@ -1,4 +1,4 @@
-"""What the rules of proofs share: claims, premises, and how a rule says that it does not apply.
+"""Terms that the rules of proofs share: claims, premises, and the error of a rule that does not apply.
 
 A rule is `rule(checker, premises, data) -> claim`; it raises BadCertificate when it does not apply. A claim is a `Bool`
 that holds, or a `Congruent`.

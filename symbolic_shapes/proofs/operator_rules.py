@@ -1,4 +1,4 @@
-"""What holds of each operator: the rules that introduce floordiv, max, ite, pow and rounding into proofs.
+"""Laws of each operator: the rules that introduce floordiv, max, ite, pow and rounding into proofs.
 
 Each is a rule of the checker: `rule(checker, premises, data) -> claim`, with its side condition shown by a premise.
 """

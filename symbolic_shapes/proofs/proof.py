@@ -1,7 +1,7 @@
-"""Proofs as data. A `Step` names a rule, its premises and its parameters; only the checker computes what it concludes.
+"""Proofs as data. A `Step` names a rule, its premises and its parameters; only the checker computes its conclusion.
 
-The prover builds steps as it goes (an allocation each), and says what they should show. `checker.verify`
-relies on none of that: it recomputes every conclusion by the rules of `checker.RULES`, without search.
+The prover builds steps as it goes (an allocation each), with the conclusions that it expects. `checker.verify` relies
+on none of that: it recomputes every conclusion by the rules of `checker.RULES`, without search.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _UNDEFINED = (ArithmeticError, ValueError, KeyError, TypeError)
 
 
 class Unknowable(KeyError):
-    """A symbol that only run time knows: no model of ours says what it is."""
+    """An unbacked symbol, for which our models have no value."""
 
 
 class Assignment(dict[Symbol, int]):

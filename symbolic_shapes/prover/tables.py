@@ -1,6 +1,6 @@
-"""The tables of what is known, how each change of them is undone, and what they say of an expression.
+"""The tables of derived facts, the undoing of each change, and their consequences for an expression.
 
-Every change goes through a trail, so that a rollback undoes exactly what was done. knowledge.py fills the tables.
+Every change goes through a trail, so that a rollback undoes exactly the later changes. knowledge.py fills the tables.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class Tables:
         return known.residue if known else NOTHING
 
     def residue_step(self, p: Int, m: int) -> Step:
-        """The step that shows p ≡ 0 (mod m), which `residue_of` said."""
+        """The step that shows p ≡ 0 (mod m), a result of `residue_of`."""
         form, sign = split(p)
         known = self.residues.get(form)
         if known is not None:

@@ -29,11 +29,11 @@ class GuardLine:
 
 def guards_as_code(guards: Guards, sources: Mapping[Symbol, str] | None = None, *,
                    signed: Collection[Symbol] = ()) -> list[str]:
-    """Python expressions over the inputs that are all true exactly where the guards, and the declared ranges, hold.
+    """Python expressions over the inputs that are all true exactly if the guards, and the declared ranges, hold.
 
-    Try them in order: what may divide by zero comes last, and one that raises ArithmeticError counts as false. Evaluate
-    them with `namespace()`. `sources` says how to write each symbol; by default its `source`. Symbols are sizes, never
-    negative, but for those in `signed`. ValueError for a symbol without source.
+    Try them in order: those that may divide by zero come last, and one that raises ArithmeticError counts as false.
+    Evaluate them with `namespace()`. `sources` has the text of each symbol; by default its `source`. Symbols are sizes,
+    never negative, except those in `signed`. ValueError for a symbol without source.
     """
     return [line.text for line in guard_lines(guards, sources, signed=signed)]
 

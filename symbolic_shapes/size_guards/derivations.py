@@ -34,7 +34,7 @@ class Derivation:
 
 
 class DerivationTable:
-    """What follows from `base`, and how."""
+    """The relations that follow from `base`, each with its derivation."""
 
     def __init__(self, base: Iterable[Bool]) -> None:
         self.base: dict[Bool, None] = dict.fromkeys(base)

@@ -65,7 +65,7 @@ def explain_line(guards: Guards, line: GuardLine, name: Callable[[Any], str] = d
 
 
 def why_needed(fact: Fact) -> str:
-    """What would be wrong where the fact does not hold."""
+    """The consequence if the fact does not hold."""
     return WHY_NEEDED.get((fact.kind, fact.origin.kind)) or WHY_NEEDED[fact.kind, ""]
 
 

@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 
 @dataclass(frozen=True)
 class Verification:
-    """What `SizeGuardSet.verify` did: the number of derivations that were checked again."""
+    """The result of `SizeGuardSet.verify`: the number of derivations that were checked again."""
 
     derivations: int
 
@@ -66,7 +66,8 @@ class SizeGuardSet:
 
     @property
     def dropped(self) -> tuple[Fact, ...]:
-        """The collected facts that are not guards themselves: the guards entail them (`backward` says how)."""
+        """The collected facts that are not guards themselves: the guards entail them (`backward` has the
+        derivations)."""
         relations = set(self.relations)
         return tuple(f for f in self.collected if f.relation not in relations)
 
@@ -175,7 +176,8 @@ class SizeGuardSet:
         return Verification(len(self.forward.steps) + len(self.backward.steps))
 
     def demands(self) -> list[Bool]:
-        """What the guards have to entail: the collected facts, and the declared ranges of the replaced symbols."""
+        """The relations that the guards must entail: the collected facts, and the declared ranges of the replaced
+        symbols."""
         ends = [end for s in self.symbols if s in self.images for end in declared_ends(s)]
         return [*(f.relation for f in self.collected), *ends]
 

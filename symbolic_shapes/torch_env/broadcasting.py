@@ -33,7 +33,8 @@ def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] 
 
 
 def demand_equal_sizes(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> None:
-    """What eager checks of shapes that are broadcast, as far as it is plain: kernels ask for it without saying why."""
+    """Records eager's check of shapes that are broadcast, where it is plain: kernels make it without giving a
+    reason."""
     for position in range(max(map(len, shapes), default=0), 0, -1):
         sizes = [shape[-position] for shape in shapes if position <= len(shape)]
         symbolic = [env.unwrap(size) for size in sizes if not (type(size) is int and size in (1, -1))]

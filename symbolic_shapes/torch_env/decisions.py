@@ -37,9 +37,9 @@ from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
 
 class DataDependentError(GuardOnDataDependentSymNode):
-    """What torch code catches (`GuardOnDataDependentSymNode`), with the question as we ask it.
+    """The error that torch code catches (`GuardOnDataDependentSymNode`), with our form of the question.
 
-    `question` is a `DataDependentQuestion` or, where a number was needed, an `UnknownValue`.
+    `question` is a `DataDependentQuestion` or, if a number was needed, an `UnknownValue`.
     """
 
     def __init__(self, cond: Any, question: DataDependentQuestion | UnknownValue) -> None:
@@ -68,7 +68,7 @@ class Decisions:
         self._noted: set[Int] = set()
 
     def decide_node(self, node: SymNode) -> bool | None:
-        """What the facts say of a bool, without the example: True, False or None."""
+        """The truth of a bool by the facts, without the example: True, False or None."""
         return node.constant if node.constant is not None else self._memo.decide(node.core)
 
     def evaluate_sym_node(self, sym_node: SymNode, size_oblivious: bool = False,

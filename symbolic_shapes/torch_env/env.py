@@ -48,8 +48,8 @@ class TorchShapeEnv:
 
     Attributes:
         core: the `ShapeEnv` with the facts.
-        where: gives the program's line for new facts and symbols.
-        client: the trace, which is told what happens; None if there is none (client.py).
+        where: returns the program's line for new facts and symbols.
+        client: the trace, which receives events; None if there is none (client.py).
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
         frozen: a new fact is an error from here on.
         past: answers of environments with the same history (shared_history.py).
@@ -215,7 +215,7 @@ class TorchShapeEnv:
 
     @property
     def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
-        """What run time asserts, by the newest unbacked symbol in it."""
+        """The runtime assertions, by the newest unbacked symbol in each."""
         return runtime_asserts(self)
 
     @property

@@ -1,8 +1,8 @@
-"""Inputs: which sizes of a real tensor become symbols, and what strides are in terms of them.
+"""Inputs: which sizes of a real tensor become symbols, and its strides in terms of them.
 
-`TensorPolicy` says it dimension by dimension; torch's own contexts (StatelessSymbolicContext with DimDynamic) are
-understood too. Strides follow from sizes as in torch (`_compute_symbolic_stride`): the stride of a dimension is the
-product of what lies inside it, where that explains the number.
+`TensorPolicy` has a policy per dimension; torch's own contexts (StatelessSymbolicContext with DimDynamic) are accepted
+too. Strides follow from sizes as in torch (`_compute_symbolic_stride`): the stride of a dimension is the product of the
+sizes inside it, if that equals the number.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class InputSymbols:
         return self._size(value, policy, source)
 
     def input_integer(self, lo: Any, hi: Any, source: Any) -> Int:
-        """A symbol for an integer input that is no size, and that the example decides nothing about."""
+        """A symbol for an integer input that is not a size, and that the example does not decide."""
         node = self.core.unbacked(lo=lo, hi=hi, source=source, origin=Origin("declaration", note=_name(source)))
         return self._sourced(node, source)
 

@@ -1,9 +1,9 @@
-"""A kernel that is run again as for larger sizes, where it asks whether a size is 0 or 1.
+"""Runs a kernel again with larger sizes, if it compares a size with 0 or 1.
 
-Kernels ask it to broadcast, to lay out a result, to take a short way. What the example answers would become a guard.
-If the kernel does the same work for sizes from 2 on, and needs no guard there, its result is taken from there. torch's
-own contract of `guard_or_false`, and the table of kernels (query_kinds.py), say that the formulas of the result hold
-at 0 and 1 as well; that they give the example's own result is checked here.
+Kernels do so to broadcast, to lay out a result, or to take a fast path. The example's outcome would become a guard. If
+the kernel does the same work for sizes from 2 on, and needs no guard there, that result is used. By torch's own
+contract of `guard_or_false`, and the table of kernels (query_kinds.py), the formulas of the result hold at 0 and 1 as
+well; that they give the example's own result is checked here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, below_autograd, in_kernel_invocation_manager
 
 FAR = 8
-"""How far from the example, and from four times its sizes, an example lies for which a view may have to be a copy."""
+"""The distance from the example, and from four times its sizes, of an example for which a view may have to be a
+copy."""
 
 _OF_KERNELS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, AssertionError)
 """Exceptions that a kernel raises for sizes that it does not take. Exceptions of this package propagate."""
 
 
 def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_copy: bool = False) -> Any:
-    """What `kernel` gives: as the example answers its questions, or as sizes from 2 on do if it asks less of these.
+    """The result of `kernel`, decided by the example, or by sizes from 2 on if it needs fewer guards for these.
 
-    may_copy: whether its result is a view or a copy, as the argument lies in memory: its strides say which then.
+    may_copy: whether its result is a view or a copy depending on the argument's layout: its strides then decide.
     """
     core = env.core
     mark, count, others = core.snapshot(), len(core.facts), (env.unbacked_created, env.values_taken)

@@ -161,7 +161,7 @@ class Past:
 
 
 def keep(state: HistoryState, key: Any, value: Any) -> None:
-    """What was found out in a state."""
+    """Store a result in a state."""
     state.known[key] = value
     _count()
 

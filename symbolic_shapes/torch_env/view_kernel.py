@@ -32,7 +32,7 @@ def make(
 
 
 def reshape(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
-    """`tensor.reshape(shape)` by the operators that it consists of; None if it takes more than algebra to tell."""
+    """`tensor.reshape(shape)` by the operators that it consists of; None if algebra alone does not decide."""
     wanted = _resolved(env, tensor, shape) if is_plain(tensor) else None
     if wanted is None:
         return None
@@ -56,7 +56,7 @@ def _viewable_in_example(env: Environment, *layout: list[Int]) -> bool:
 
 
 def view(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout | None:
-    """The layout of `tensor.view(shape)`; None if it takes more than algebra to tell.
+    """The layout of `tensor.view(shape)`; None if algebra alone does not decide.
 
     Raises RuntimeError as eager does.
     """
@@ -158,7 +158,7 @@ RULES: dict[Any, Callable[..., Layout | None]] = {
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Whether sizes and strides say where the elements are."""
+    """Whether sizes and strides determine where the elements are."""
     return tensor.layout is torch.strided and not tensor.is_quantized
 
 

@@ -65,7 +65,7 @@ def make_fx_mode() -> Any:
 
 
 DISABLES = "every dynamic shape"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C:_AutoDispatchBelowAutograd", "a stand-in's layout is set anew, which autograd is not told of"),

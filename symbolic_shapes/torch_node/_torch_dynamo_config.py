@@ -155,7 +155,7 @@ class CalledDirectly(Loader):
         self._shown: list[tuple[ModuleType, Any]] = []  # the modules, and what torch showed in their place before
 
     def spec(self) -> ModuleSpec:
-        """What the import finds at such a call: a module for this one, which is gone when it has answered."""
+        """The spec that the import finds at such a call: of a module for this call, removed after its result."""
         return ModuleSpec(PACKAGE, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -221,7 +221,7 @@ def _config() -> ModuleType | None:
 
 
 DISABLES = "nothing: exports import TorchDynamo then"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode that reads the settings"),

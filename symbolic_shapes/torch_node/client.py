@@ -1,4 +1,4 @@
-"""Whom an environment tells what happens in it: the trace that it belongs to."""
+"""The receiver of an environment's events: the trace that it belongs to."""
 
 from __future__ import annotations
 

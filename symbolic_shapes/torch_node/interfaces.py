@@ -1,4 +1,4 @@
-"""What a SymNode, and the tables beside it, ask of their environment: the protocol of torch_env.TorchShapeEnv."""
+"""The protocol of torch_env.TorchShapeEnv for a SymNode and the tables beside it."""
 
 from __future__ import annotations
 

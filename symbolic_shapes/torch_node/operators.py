@@ -1,4 +1,4 @@
-"""What each method of a SymNode means on our expressions: rows of `BINARY` and `UNARY`, named as torch's methods."""
+"""The methods of a SymNode on our expressions: rows of `BINARY` and `UNARY`, named as torch's methods."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Who asks an environment: the program, the kernel of an operator, or a Python function of torch's own.
+"""The origin of a query of an environment: the program, the kernel of an operator, or a Python function of torch's own.
 
-What an answer costs depends on it (env.py says how).
+It determines whether a decision needs a guard (see env.py).
 """
 
 from __future__ import annotations
@@ -48,15 +48,16 @@ KERNELS = {
         "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
         "aten::mkldnn_convolution"), CHOICE),
 }
-"""How an operator's kernel asks about sizes 0 and 1; ORDINARY if it is not here. EXACT: as the program would. ORDINARY:
-it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and either answer to
-`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1: the example's is taken. Pointwise
-operators broadcast: they are LAYOUT_ONLY. What an operator calls is of its kind."""
+"""How an operator's kernel compares sizes with 0 and 1; ORDINARY if it is not here. EXACT: as the program would.
+ORDINARY: it marks itself the queries for which either outcome will do. LAYOUT_ONLY: either always will. CHOICE: as
+LAYOUT_ONLY, and either outcome of `guard_or_false` and `guard_or_true` will do for any query, not only about 0 and 1:
+the example's is taken. Pointwise operators broadcast: they are LAYOUT_ONLY. Operators called by an operator are of its
+kind."""
 
 
 @functools.cache
 def kernel_kind(func: Any) -> int | None:
-    """How the kernel of an operator asks, if the table or its tags say so."""
+    """The kind of an operator's kernel by the table or its tags, else None."""
     if not isinstance(func, OpOverload):
         return None
     kind = KERNELS.get(func._schema.name)

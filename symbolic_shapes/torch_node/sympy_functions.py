@@ -1,9 +1,9 @@
-"""torch's dialect of sympy: which of torch's function heads stands for which operator of ours, both ways.
+"""torch's dialect of sympy: which of torch's function heads corresponds to which operator of ours, both ways.
 
 torch's serializer, proxy tracer and bounds match on these heads (torch/utils/_sympy/functions.py). Quotients and
-remainders are built as they stand (evaluate=False): our normal form has applied the laws already. What torch and
-sympy would do on construction is wrong in places (FloorDiv(FloorDiv(a, b), c) becomes FloorDiv(a, b*c), also where
-c < 0) or does not end (PythonMod asks sympy.Mod, whose eval may undo and redo one step until the stack is full).
+remainders are built unevaluated (evaluate=False): our normal form has applied the laws already. Evaluation by torch and
+sympy on construction is wrong in places (FloorDiv(FloorDiv(a, b), c) becomes FloorDiv(a, b*c), also where c < 0) or
+does not end (PythonMod calls sympy.Mod, whose eval may undo and redo one step until the stack is full).
 """
 
 from __future__ import annotations
@@ -145,9 +145,9 @@ TORCH = PLAIN.extended(
 
 
 class TorchSymbols:
-    """Symbols of one environment as sympy symbols, with the names and assumptions that torch reads something into.
+    """Symbols of one environment as sympy symbols, with the names and assumptions that torch interprets.
 
-    torch tells a symbol's nature by the start of its name (torch/utils/_sympy/symbol.py): s is a backed size, u an
+    torch derives a symbol's nature from the start of its name (torch/utils/_sympy/symbol.py): s is a backed size, u an
     unbacked integer, zuf an unbacked float. Backed ones carry the sign of their declared range, unbacked ones none.
     """
 
