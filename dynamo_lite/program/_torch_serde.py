@@ -217,7 +217,7 @@ def _constrain(reader: Any, expr: Any) -> None:
 
 
 DISABLES = "saving and loading programs"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._export.serde:serialize", "the module that reads and writes programs"),

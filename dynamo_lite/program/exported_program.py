@@ -1,4 +1,4 @@
-"""The exported program: torch's own class, with input checks that say what was given."""
+"""The exported program: torch's own class, with input checks whose errors show the given value."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Program(ExportedProgram):
     @never_compiled
     def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
         """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
-        module of torch's is, whatever the graph says; then what it computes is not checked against anything."""
+        module of torch's is, whatever the graph contains; the computed values are then not checked."""
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
         from dynamo_lite.program.modules.score_functions import look_up_as_eager
@@ -196,7 +196,7 @@ def load(f: FileLike, **options: Any) -> ExportedProgram:
 
 
 def loaded(program: ExportedProgram, facts: dict[str, Any]) -> Program:
-    """What torch's functions have loaded, as a program of ours. facts: `saved_facts.facts_of` of the saved one."""
+    """A program loaded by torch's functions, as a program of ours. facts: `saved_facts.facts_of` of the saved one."""
     own = Program._of(program)
     give_facts(own, facts)
     own.input_paths = _input_paths(own)
@@ -220,9 +220,9 @@ def _guards_of(program: ExportedProgram) -> nn.Module | None:
 
 
 def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
-    """`torch.export.save(program, f, **options)`, the same file but for one entry (saved_facts.py). Sizes that are
-    divided and multiplied many times over (fifty and more divisions deep) take torch's own function long, or more stack
-    than Python has."""
+    """`torch.export.save(program, f, **options)`, the same file except for one entry (saved_facts.py). For sizes that
+    are divided and multiplied many times over (fifty and more divisions deep), torch's own function takes long, or more
+    stack than Python has."""
     from dynamo_lite.program._torch_serde import shared_expressions
 
     options["extra_files"] = with_facts(program, options.get("extra_files"))

@@ -62,8 +62,8 @@ def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list
 
 
 def asks_for_sizes(guard: str) -> bool:
-    """Whether a guard of the inputs is about sizes and numbers alone. torch traces the program on stand-ins: what it is
-    to ask of their class, of autograd, or whether two are one, they answer in their own way."""
+    """Whether a guard of the inputs is about sizes and numbers alone. torch traces the program on fake tensors, for
+    which checks of class, autograd state or identity may have another result."""
     try:
         todo: list[ast.AST] = [ast.parse(guard, mode="eval").body]
     except SyntaxError:  # a name that only our own check can ask

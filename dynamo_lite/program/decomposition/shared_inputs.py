@@ -30,7 +30,8 @@ _ADVICE = (
 
 @dataclass(frozen=True)
 class Changed:
-    """What a decomposed program changes: flat inputs by number, buffers by name. `names` are those of all inputs."""
+    """The inputs that a decomposed program changes: flat inputs by number, buffers by name. `names` are those of all
+    inputs."""
 
     inputs: frozenset[int]
     buffers: tuple[str, ...]

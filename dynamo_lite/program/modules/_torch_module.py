@@ -11,7 +11,7 @@ from torch.export._unlift import _StatefulGraphModule as StatefulGraphModule
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "module() of every program"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch.export._unlift:_StatefulGraphModule", "the class of ExportedProgram.module(), which ours extends"),

@@ -61,7 +61,7 @@ def check_dtypes(module: fx.GraphModule, changed: Mapping[torch.dtype, torch.dty
 
 
 def check_devices(module: fx.GraphModule, changed: Mapping[torch.device, torch.device]) -> None:
-    """Raises UnsupportedConversion if an operator of the program is told a device that changes."""
+    """Raises UnsupportedConversion if an operator of the program has a device as an argument that changes."""
     for node, value in _literals(module, torch.device):
         if any(value == old or (value.index is None and value.type == old.type) for old in changed):
             into = ", ".join(f"{old} to {new}" for old, new in changed.items())

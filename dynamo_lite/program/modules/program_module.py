@@ -72,7 +72,7 @@ class ModuleOrigin:
 
 
 class ProgramModule(StatefulGraphModule):
-    """What `program.module()` returns. A copy whose graph was changed behaves as torch's modules do."""
+    """The result of `program.module()`. A copy whose graph was changed behaves as torch's modules do."""
 
     def origin_of(self) -> ModuleOrigin | None:
         """Where this module came from, unless its graph has been changed since."""

@@ -1,5 +1,5 @@
-"""What a program was exported from, to export it again: the way to a converted program that a graph cannot tell, and to
-the program of the other mode.
+"""The module and arguments that a program was exported from, to export it again: for a converted program that a graph
+does not determine, and for the program of the other mode.
 
 `x.to(y.dtype)` and `x.to(torch.float32)` are one node, and a branch on a dtype, or on `training`, leaves none. Which
 constants follow the parameters is seen by tracing the converted model: the new program is the one for it, so nothing
@@ -53,12 +53,12 @@ class Recipe:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether a part of the model says itself what is converted (keeps a parameter in float32, say)."""
+        """Whether a part of the model overrides conversion (keeps a parameter in float32, say)."""
         return self.root is not None and any(type(m)._apply is not nn.Module._apply for m in self.root.modules())
 
     @property
     def has_own_mode(self) -> bool:
-        """Whether a part of the model says itself what `train()` does (merges weights for evaluation, say)."""
+        """Whether a part of the model overrides `train()` (merges weights for evaluation, say)."""
         return self.root is not None and any(type(m).train is not nn.Module.train for m in self.root.modules())
 
     def converted(self, fn: Convert, program: ExportedProgram, now: nn.Module) -> ExportedProgram:

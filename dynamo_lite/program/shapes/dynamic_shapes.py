@@ -6,8 +6,8 @@
     settled  = settle(declared, env)                         # guards and ranges, after it; or ConstraintViolation
     call.verify(settled)                                     # AdditionalInputs: the other examples fit too
 
-The language is that of torch.export (torch/export/dynamic_shapes.py, 2.13.0); docs/dynamic_shapes.md says where this
-reads more than torch does.
+The language is that of torch.export (torch/export/dynamic_shapes.py, 2.13.0); docs/dynamic_shapes.md describes where
+this accepts more than torch does.
 """
 
 from __future__ import annotations
@@ -270,13 +270,13 @@ class SizeReason:
 
 @dataclass
 class Settled:
-    """What the program asks of its inputs.
+    """The program's conditions on its inputs.
 
     Attributes:
-        lines: `guards` with what each states.
+        lines: `guards` with the relations that each states.
         range_constraints: sympy symbol -> torch's ValueRanges, for each symbol that is left.
-        replacements: the symbols that equalities do away with, as sympy expressions in those that are left.
-        notes: what the user may want to know: sizes that are static although the specification lets them vary.
+        replacements: the symbols that equalities eliminate, as sympy expressions in those that are left.
+        notes: information for the user: sizes that are static although the specification lets them vary.
     """
 
     solution: Solution
@@ -314,12 +314,12 @@ _DEFERRED = ("divisibility", "other")
 
 
 def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -> Settled:
-    """Holds what the run assumed of the sizes against what the user said of them.
+    """Compares the run's assumptions about sizes with the user's specification of them.
 
     defers: conditions that no range expresses (`n % 4 == 0`) are checked in each call, whatever was promised.
 
-    Raises ConstraintViolation with every dimension that cannot do what its spec says, the lines of the program that
-    are the reason, and new specs that were seen to solve.
+    Raises ConstraintViolation with every dimension for which the program does not admit the spec, the lines of the
+    program that are the reason, and new specs that were verified to solve.
     """
     solution = solve(declared.table, env.core.facts)
     if any(not defers or not _is_deferred(found) for found in solution.violations):

@@ -24,11 +24,11 @@ def layout_guards(
     env: TorchShapeEnv | None,
     sources: Mapping[Symbol, str],
 ) -> list[str]:
-    """Python over `L['name']` that holds for inputs which lie in memory as the example's do.
+    """Python over `L['name']` that holds for inputs with the memory layout of the example's.
 
-    stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes.
-    asked: "contiguity", "strides", "offset", "memory", "conj", "neg", "inference": what the program has asked.
-    sources: how each symbol is read off the inputs.
+    stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes. asked: "contiguity",
+    "strides", "offset", "memory", "conj", "neg", "inference": the properties that the program has read. sources: the
+    expression of each symbol in the inputs.
     """
     guards: list[str] = []
     for path, leaf, fake in zip(paths_of(inputs), inputs.leaves, stand_ins) if asked else ():

@@ -64,7 +64,7 @@ class SpecShapes(Made):
 
 
 def given_or_attached(mod: Callable[..., Any], dynamic_shapes: Any) -> Any:
-    """`dynamic_shapes`, or what `@dynamic_spec` says on the function. InvalidArguments if there are both."""
+    """`dynamic_shapes`, or the specification by `@dynamic_spec` on the function. InvalidArguments if there are both."""
     function = mod.forward if isinstance(mod, nn.Module) else mod
     attached = getattr(function, ATTACHED, None)
     if attached is None or not is_spec(attached):

@@ -35,7 +35,7 @@ class _SizePlace:
         return self.words if self.dim is None else f"dimension {self.dim} of {self.words}"
 
     def expected(self, what: str, given: Any, value: int | None = None) -> InputMismatch:
-        """The error: `what` says what was expected in words, `value` is the one number that would do."""
+        """The error: `what` describes the expected sizes, `value` is the one number that would be accepted."""
         where = "" if self.dim is None else f"dimension {self.dim} to be "
         short = ""
         if self.dim is not None and value is not None:
@@ -171,10 +171,10 @@ WITHOUT_GRADIENTS = "not torch.is_grad_enabled()"
 
 
 def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:
-    """Whether torch would write guards that are no Python.
+    """Whether torch would write guards that are not valid Python.
 
-    One input's path is the beginning of another's name, or a key has a quote in it, which torch puts into a string as
-    it is.
+    One input's path is the beginning of another's name, or a key contains a quote, which torch puts into a string
+    unescaped.
     """
     texts = sorted(map(pytree.keystr, paths))
     if any('"' in text or "\\'" in text for text in texts):
@@ -237,4 +237,4 @@ def _is_symbolic(value: Any) -> bool:
 
 
 NAMESPACE = {**SYMPY_INTERP, "math": math, "inf": math.inf}
-"""What torch evaluates guards in (torch/export/_unlift.py, `_convert_guards_code_to_fn`)."""
+"""The namespace in which torch evaluates guards (torch/export/_unlift.py, `_convert_guards_code_to_fn`)."""

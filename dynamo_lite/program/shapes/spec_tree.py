@@ -1,8 +1,8 @@
-"""A dynamic_shapes specification laid along the inputs of a call: which part of it is about which leaf, and where.
+"""A dynamic_shapes specification along the inputs of a call: the part of it for each leaf, and its location.
 
-The language is torch.export's (torch/export/dynamic_shapes.py, 2.15): by argument name or by position, in the
-structure of the inputs. Beyond it, None stands for a whole static subtree, and a container that is no list or dict may
-be described by a list of its children, by a dict of its attributes or fields, or by an object of its own class.
+The language is torch.export's (torch/export/dynamic_shapes.py, 2.15): by argument name or by position, in the structure
+of the inputs. Beyond it, None means a whole static subtree, and a container other than a list or dict may be described
+by a list of its children, by a dict of its attributes or fields, or by an object of its own class.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Argument:
 
 @dataclass
 class ShapeTree:
-    """What a specification says of each leaf.
+    """The specification of each leaf.
 
     Attributes:
-        given: for each leaf what the user wrote for it; None where nothing is said.
-        places: for each leaf where that stands.
-        problems: what does not fit, each with its place.
-        written: whether there is a specification at all (marks on tensors count only where there is none).
+        given: for each leaf the user's entry for it; None if there is none.
+        places: for each leaf the location of that.
+        problems: entries that do not fit, each with its location.
+        written: whether there is a specification at all (marks on tensors count only if there is none).
     """
 
     given: list[Any] = field(default_factory=list)

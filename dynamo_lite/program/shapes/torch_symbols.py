@@ -60,7 +60,7 @@ MOST_OPERANDS = 20_000
 
 @dataclass
 class Materialised:
-    """What a dynamic program is built with: torch's environment, and the range of each of its symbols."""
+    """The parts of a dynamic program: torch's environment, and the range of each of its symbols."""
 
     shape_env: ShapeEnv
     fake_mode: FakeTensorMode
@@ -109,7 +109,7 @@ class Translation(Protocol):
         """The SymInt, SymFloat or SymBool (or number)."""
 
     def binding(self, symbol: sympy.Symbol) -> sympy.Symbol | None:
-        """The name of an unbacked symbol that a node binds; None if it is no symbol any more."""
+        """The name of an unbacked symbol that a node binds; None if it is no longer a symbol."""
 
 
 class _Symbols:
@@ -149,10 +149,11 @@ class _Symbols:
 
     @contextmanager
     def as_declared(self) -> Iterator[None]:
-        """Within, a size that the ranges of the symbols left do not show to be one keeps its own symbol.
+        """A context in which a size keeps its own symbol if the ranges of the symbols left do not show that it is not
+        negative.
 
-        A program that has an integer n and a tensor of x.shape[0] + n rows says so in its guards; torch's deserializer
-        makes the tensor before it knows an example of n, and asks whether it has a negative size.
+        A program that has an integer n and a tensor of x.shape[0] + n rows has a guard for that; torch's deserializer
+        makes the tensor before it has an example of n, and checks whether a size is negative.
         """
         self._declares, self._memo, memo = True, {}, self._memo
         try:

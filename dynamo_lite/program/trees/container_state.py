@@ -1,8 +1,8 @@
-"""What a program has read of an object that is an argument, beside its leaves.
+"""State that a program has read of an object that is an argument, besides its leaves.
 
-A registered flatten function gives the leaves of a container; what else the object holds, the program gets from what
-the registered unflatten function makes of them. An object of a later call may hold something else there: a cache whose
-window was full, a counter. The program cannot see that, so the call checks it.
+A registered flatten function returns the leaves of a container; the program takes all other state from the object that
+the registered unflatten function makes of them. An object of a later call may hold other state: a cache whose window
+was full, a counter. The program cannot see that, so the call checks it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ class FlatInputs:
     signature: inspect.Signature
     paths: list[pytree.KeyPath]
     restored: Any = None
-    """What the registered functions make of these inputs (tracing.rebuilt_arguments.RoundTrip), once it is known."""
+    """The round trip of these inputs through the registered functions (tracing.rebuilt_arguments.RoundTrip), once it is
+    known."""
 
     @cached_property
     def is_foreign(self) -> bool:

@@ -127,7 +127,7 @@ def _walk(path: pytree.KeyPath, tree: Any, is_leaf: IsLeaf | None) -> Iterator[t
 
 
 def unflatten(leaves: Iterable[Any], spec: pytree.TreeSpec, call: Caller | None = None) -> Any:
-    """pytree.tree_unflatten, but for torch.Size, of which torch's own makes a tuple.
+    """pytree.tree_unflatten, except for torch.Size, which torch's own turns into a tuple.
 
     call: how the functions of foreign classes are called.
     """
