@@ -35,8 +35,7 @@ def ranked(guards: Sequence[Guard]) -> list[int]:
 
 
 def type_guards(guards: Sequence[Guard]) -> dict[int, int]:
-    """Maps the source of each guard on a type or an identity to the guard's index. It is checked before a step from
-    that value."""
+    """Maps the source of each guard on a type or an identity to its index. It is checked before a step from there."""
     return {id(g.source): i for i, g in enumerate(guards) if g.kind in ("type", "is", "same") and g.source is not None}
 
 
@@ -127,8 +126,7 @@ class Compiler:
         return KINDS[kind].fails.format(v=variable, c=constant, w=other)
 
     def _read(self, path: Source, index: int) -> str:
-        """Returns the variable that holds the value at `path`; the guard on its parent's type is emitted before the
-        step."""
+        """The variable that holds the value at `path`. The guard on its parent's type is emitted before the step."""
         known = self._variables.get(id(path))
         if known is not None:
             return known

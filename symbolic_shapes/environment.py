@@ -86,8 +86,7 @@ class ShapeEnv:
     def decide(self, relation: Bool | bool) -> Answer:
         """Decide a relation by the facts, without hints: PROVED, REFUTED or UNKNOWN, with the facts used.
 
-        Knowledge only grows between rollbacks, so a proof stays valid; only "unknown" is computed again after a new
-        fact.
+        Knowledge only grows between rollbacks, so a proof stays valid; "unknown" is recomputed after a new fact.
         """
         found = self._proved.get(relation)  # type: ignore[arg-type]
         if found is not None:

@@ -162,8 +162,7 @@ def _all_compute(module: fx.GraphModule) -> bool:
 
 
 def is_metadata_assertion(node: fx.Node) -> bool:
-    """Whether a node is torch's assertion before `.to()`, of a dtype that the tensor has in this program in any
-    case."""
+    """Whether a node is torch's assertion before `.to()`: of a dtype that the tensor always has in this program."""
     return node.target is aten._assert_tensor_metadata.default
 
 

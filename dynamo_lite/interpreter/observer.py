@@ -46,9 +46,8 @@ class Observer:
     """Watches an interpreter. The default does nothing."""
 
     policy: Any = None
-    """A key for everything that the results of `runs_natively` depend on, besides a function's code and its module.
-
-    Observers with the same key return the same results, which are kept from run to run. None: they are not kept."""
+    """A key for everything that the results of `runs_natively` depend on, besides a function's code and module:
+    observers with equal keys return the same results, which are kept from run to run. None: they are not kept."""
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Before any call that the interpreted program makes, or that a lookaside makes for it.
@@ -116,14 +115,12 @@ class Observer:
         """C code has taken an exception for an answer (getattr() with a default), in such a run."""
 
     def on_truth(self, value: Any) -> Any:
-        """Before the truth value of anything except a built-in constant is computed. Returns a bool, or NOT_HANDLED to
-        proceed."""
+        """Before the truth of a value other than a built-in constant: a bool decides it, NOT_HANDLED proceeds."""
         return NOT_HANDLED
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        """A jump of `frame` (at pc - 1) depends on `value`, which is not a constant. Returns NOT_HANDLED, or the
-        result of the jump's handler after both sides have been run. keeps: the value stays on the stack if the jump
-        is taken."""
+        """A jump of `frame` (at pc - 1) depends on `value`, not a constant. Returns NOT_HANDLED, or the result of the
+        jump's handler after both sides have run. keeps: the value stays on the stack if the jump is taken."""
         return NOT_HANDLED
 
     def on_iter(self, value: Any) -> Any:

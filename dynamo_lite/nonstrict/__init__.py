@@ -16,8 +16,7 @@
     interfaces.py        the protocols of the tracer and the runner for the other files
     tracer.py            the tracer of such a run, and the treatment of effects
 
-Where strict mode would raise a graph break, the trace goes on if a program is possible at all, with a note: "unsound
-here because".
+Where strict mode rejects a program, the trace goes on if possible, with a note: "unsound here because".
 
 Called by `run` for strict=False, and by dynamo_lite.check. Imports `tracing`; nothing of strict imports it.
 """

@@ -1,7 +1,7 @@
 """functools.lru_cache: entries that a run in CPython adds to the program's caches are removed again.
 
-A cache may hold objects of the run (FakeTensors). Its statistics cannot be set, only reset by emptying it. Checked
-against CPython 3.11, 3.12 and 3.13, as features/caches/lru_cache.py.
+A cache may hold objects of the run (FakeTensors). Its statistics cannot be set, only reset by emptying it.
+Checked against CPython 3.11, 3.12 and 3.13, as features/caches/lru_cache.py.
 """
 
 from __future__ import annotations

@@ -44,8 +44,7 @@ _known: dict[int, tuple[CodeType, tuple[Question, ...]]] = {}
 
 
 def questions(code: CodeType) -> tuple[Question, ...]:
-    """The checks that a function makes. Most functions make none, which is determined without decoding the
-    instructions."""
+    """The checks that a function makes. That it makes none is usually determined without decoding instructions."""
     known = _known.get(id(code))
     if known is None:
         asks = _IS_OP in code.co_code[::2] or "__class__" in code.co_names
@@ -134,8 +133,7 @@ _LOADS = {
 
 
 def asked(found: tuple[Question, ...], frame: FrameType) -> set[str]:
-    """The kinds of the checks that are about fake tensors or symbolic sizes, by the variables of a frame as it
-    returns."""
+    """The kinds of the checks on fake tensors or symbolic sizes, by the variables of a frame as it returns."""
     variables = frame.f_locals
     return {question.kind for question in found if _is_about_stand_ins(question, variables, frame)}
 

@@ -1,5 +1,4 @@
-"""The objects that a function can reach by the names in its code, found when it first runs, before it changes
-anything."""
+"""The objects that a function can reach by the names in its code, found before it first runs."""
 
 from __future__ import annotations
 

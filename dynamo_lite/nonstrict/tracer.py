@@ -115,8 +115,7 @@ class NativeTracer(Tracer):
                 self.unsound(note_of(state))
 
     def failed(self, fn: Any) -> None:
-        """Records an error that eager does not raise: a token is of another context, a fake tensor cannot become a
-        subclass."""
+        """Records an error that eager does not raise: a token of another context, a fake tensor as a subclass."""
         row = _FAILS_HERE.get(id(callee_key(fn, ())[0]))
         if row is not None and self.broken is None:
             self.broken = self.refusal(row[0], None, **row[1])

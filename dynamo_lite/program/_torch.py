@@ -49,8 +49,7 @@ config_patch: Any = _config.patch  # type: ignore[attr-defined]
 
 @contextmanager
 def jit_trace_paused() -> Iterator[None]:
-    """A context in which torch.jit.trace is off: under it sizes are traced tensors, and fake tensors have none at
-    all."""
+    """A context in which torch.jit.trace is off: under it sizes are traced tensors, and fake tensors have none."""
     with changed(partial(_set_tracing_state, _get_tracing_state())):
         _set_tracing_state(None)
         yield

@@ -55,8 +55,8 @@ def _argument(leaf: Any, now: Mapping[fx.Node, fx.Node]) -> Any:
 class CallSignatures:
     """The calls of the submodules at `paths`, written down while a run is recorded.
 
-    refuse: ends the recording with an error that the program cannot catch; note: adds a note to the report. Raises
-    InvalidArguments for a path at which `root` has no submodule, or has one that it calls by another path.
+    refuse: ends the recording with an error that the program cannot catch; note: adds a note to the report.
+    Raises InvalidArguments for a path at which `root` has no submodule, or has one that it calls by another path.
     """
 
     def __init__(

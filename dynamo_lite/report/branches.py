@@ -28,10 +28,8 @@ def branches(
     notes: list[dict[str, Any]],
     sources: Sources,
 ) -> list[dict[str, Any]]:
-    """The records of branches and loops.
-
-    `solution`: that of the sizes, None for a program without. `compared`: the branches on sizes that are not guards.
-    `nodes`, `notes`: their records."""
+    """The records of branches and loops. `solution`: that of the sizes, None for a program without. `compared`: the
+    branches on sizes that are not guards. `nodes`, `notes`: their records."""
     rows: list[dict[str, Any]] = []
     for fact in () if solution is None else solution.guard_set.collected:
         if fact.kind == "guard" and fact.origin.kind == "user line":

@@ -113,8 +113,7 @@ class Nodes:
 
 
 def _operands(attribute: fx.Node, inner: fx.GraphModule) -> dict[fx.Node, Any]:
-    """Maps the placeholders of a sub-graph to the operands of its first call: the last arguments of a higher-order
-    operator."""
+    """Maps the placeholders of a sub-graph to operands of its first call: the last arguments of the operator."""
     placeholders = [node for node in inner.graph.nodes if node.op == "placeholder"]
     call = next(iter(attribute.users), None)
     given = [*_leaves(call.args)] if call is not None else []

@@ -51,11 +51,9 @@ from dynamo_lite.undoing import changing, undone
 
 
 def never_compiled(function: Callable[..., Any]) -> Any:
-    """A decorator: torch.compile runs frames of this function, and of its callees, instead of compiling them one by
-    one.
-
-    This concerns frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run as
-    they are, and call it). A call within compiled code is traced as before."""
+    """A decorator: torch.compile runs frames of this function, and of its callees, instead of compiling each. It
+    concerns frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run as they
+    are, and call it). A call within compiled code is traced as before."""
     set_code_exec_strategy(function.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
     return function
 
@@ -206,8 +204,7 @@ def class_in_cpp(method: Any) -> str | None:
 
 @contextmanager
 def uncompiled(method: Any) -> Iterator[Any]:
-    """Yields a method of a ScriptModule in its state before the first call: TorchScript's executor has compiled nothing
-    for it.
+    """Yields a method of a ScriptModule in its state before the first call: nothing is compiled for it.
 
     It has no `__wrapped__`, the Python function that torch would call, with a wrong `self`, given fake tensors.
     """

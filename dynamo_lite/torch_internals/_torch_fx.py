@@ -70,9 +70,8 @@ GENERATED_FILE = "<eval_with_key>"
 
 
 def node_at(module: torch.fx.GraphModule, line: int) -> torch.fx.Node | None:
-    """The node computed in line `line` of the module's generated code, whose line 1 is `def forward`.
-
-    None if no node is computed there, or if the graph has changed since its code was generated."""
+    """The node computed in line `line` of the module's code, whose line 1 is `def forward`. None if no node is computed
+    there, or if the graph has changed since its code was generated."""
     index = (getattr(module, "_lineno_map", None) or {}).get(line - 1)  # its lines count from 0
     if index is None:
         return None

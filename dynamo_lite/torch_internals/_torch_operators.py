@@ -47,8 +47,7 @@ def merged_cond_output(one: Any, other: Any, mode: Any) -> Any:
 
 @contextmanager
 def merging_cond_outputs(rule: Callable[..., Any]) -> Iterator[None]:
-    """A context in which `rule(torch's rule, one, other, mode)` merges the results of the two branches of
-    torch.cond."""
+    """A context in which `rule(torch's rule, one, other, mode)` merges the results of torch.cond's branches."""
     module: Any = import_module("torch._higher_order_ops.cond")  # the package has a function of that name
     torchs = module._merge_output
 

@@ -141,8 +141,7 @@ def translation(old: DimTable, new: DimTable) -> tuple[dict[Atom, Int], list[Boo
 
 
 def in_sizes(relation: Bool, old: DimTable, new: DimTable) -> Bool:
-    """A relation with multiples of a*symbol replaced by the new size of the dimension that is a*symbol + b: no
-    division."""
+    """Replaces multiples of a*symbol in a relation by the new size of the dimension a*symbol + b: no division."""
     if not isinstance(relation, Rel):
         return relation
     poly = relation.poly

@@ -1,5 +1,4 @@
-"""Residues: the value of a term modulo something. (m, r) means value ≡ r (mod m), 0 <= r < m; (0, r) means value ==
-r."""
+"""Residues of a value modulo something: (m, r) means value ≡ r (mod m), 0 <= r < m; (0, r) means value == r."""
 
 from __future__ import annotations
 

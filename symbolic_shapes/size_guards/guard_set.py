@@ -66,8 +66,7 @@ class SizeGuardSet:
 
     @property
     def dropped(self) -> tuple[Fact, ...]:
-        """The collected facts that are not guards themselves: the guards entail them (`backward` has the
-        derivations)."""
+        """The collected facts that are not guards: the guards entail them (`backward` has the derivations)."""
         relations = set(self.relations)
         return tuple(f for f in self.collected if f.relation not in relations)
 
@@ -176,8 +175,7 @@ class SizeGuardSet:
         return Verification(len(self.forward.steps) + len(self.backward.steps))
 
     def demands(self) -> list[Bool]:
-        """The relations that the guards must entail: the collected facts, and the declared ranges of the replaced
-        symbols."""
+        """The relations to be entailed by the guards: collected facts, declared ranges of replaced symbols."""
         ends = [end for s in self.symbols if s in self.images for end in declared_ends(s)]
         return [*(f.relation for f in self.collected), *ends]
 

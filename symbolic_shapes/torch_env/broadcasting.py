@@ -33,8 +33,7 @@ def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] 
 
 
 def demand_equal_sizes(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> None:
-    """Records eager's check of shapes that are broadcast, where it is plain: kernels make it without giving a
-    reason."""
+    """Records eager's check of shapes that are broadcast, if it is plain: kernels make it without a reason."""
     for position in range(max(map(len, shapes), default=0), 0, -1):
         sizes = [shape[-position] for shape in shapes if position <= len(shape)]
         symbolic = [env.unwrap(size) for size in sizes if not (type(size) is int and size in (1, -1))]

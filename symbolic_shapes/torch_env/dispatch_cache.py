@@ -7,7 +7,7 @@ of its own, or the storage that it aliases.
 Conditions for reusing a result:
 - Facts that the operator recorded are still there: the key holds the epoch, which changes with a rollback, and with a
   new equation, which may give sizes a simpler form. A run under `suppress_guards` records nothing and is not kept.
-- The kind of query is the same: comparisons with 0 and 1 by a kernel within another operator may need no fact (query_kinds.py).
+- The kind of query is the same: a kernel's comparisons with 0 and 1 may need no fact within another (query_kinds.py).
 - The operator is a function of the metadata of its arguments: the rules of `refusal` and `_key`.
 - It made no unbacked symbol.
 - Every result is an argument's or its own new memory: the aliasing is part of the entry.

@@ -21,8 +21,7 @@ from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, below_autograd, in_kernel_invocation_manager
 
 FAR = 8
-"""The distance from the example, and from four times its sizes, of an example for which a view may have to be a
-copy."""
+"""The distance from the example, and from four times its sizes, of one for which a view may have to be a copy."""
 
 _OF_KERNELS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, AssertionError)
 """Exceptions that a kernel raises for sizes that it does not take. Exceptions of this package propagate."""

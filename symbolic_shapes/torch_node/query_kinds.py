@@ -49,10 +49,9 @@ KERNELS = {
         "aten::mkldnn_convolution"), CHOICE),
 }
 """How an operator's kernel compares sizes with 0 and 1; ORDINARY if it is not here. EXACT: as the program would.
-ORDINARY: it marks itself the queries for which either outcome will do. LAYOUT_ONLY: either always will. CHOICE: as
-LAYOUT_ONLY, and either outcome of `guard_or_false` and `guard_or_true` will do for any query, not only about 0 and 1:
-the example's is taken. Pointwise operators broadcast: they are LAYOUT_ONLY. Operators called by an operator are of its
-kind."""
+ORDINARY: it marks queries for which either outcome will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY,
+and either outcome of `guard_or_false` and `guard_or_true` will do for any query, not only about 0 and 1 (the example's
+is taken). Pointwise operators broadcast: they are LAYOUT_ONLY. Operators called by an operator are of its kind."""
 
 
 @functools.cache

@@ -1,8 +1,7 @@
 """Rows that hold from one version of torch up to another.
 
 Each file `_torch*.py` has a tuple SYMBOLS of `Symbol` rows, written as literals: the doctor reads them from the source,
-so that it works where the file cannot be imported. DISABLES has the features that a missing one costs if its row does
-not.
+so that it works where the file cannot be imported. DISABLES has the features that a missing one costs by default.
 """
 
 from __future__ import annotations

@@ -70,8 +70,7 @@ def origin_of(
 ) -> TensorOrigin:
     """The origin of the value that `node` has at the end of the run.
 
-    assigned: buffers that get another value. sizes: if given, the value may depend on sizes of the inputs, whose atoms
-    are added.
+    assigned: buffers that get another value. sizes: if given, the value may depend on input sizes; gets their atoms.
     """
     walk = _ConstantWalk(recorder, analysis, set(assigned), sizes)
     reason = walk.run(node)

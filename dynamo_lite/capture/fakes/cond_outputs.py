@@ -32,10 +32,8 @@ def known_outputs(
     mode: Any, env: Any, sides: Sequence[Sequence[Any]], shapes: Sequence[Sequence[Any] | None] | None = None
 ) -> tuple[Any, ...] | None:
     """New fake tensors for the results of sub-graphs that return these nodes and numbers; None if torch's rule is
-    needed.
-
-    mode, env: the recording's FakeTensorMode, and its ShapeEnv if it has one. shapes: the sizes of each result that is
-    a tensor, if they are known, as in a branch on sizes."""
+    needed. mode, env: the recording's FakeTensorMode, and its ShapeEnv if it has one. shapes: the sizes of each tensor
+    result, if they are known, as in a branch on sizes."""
     rows = [[node.meta.get("val") if isinstance(node, fx.Node) else node for node in column] for column in zip(*sides)]
     with unrecorded():  # the question is ours: the program does not depend on what strides and offset are
         if not all(_is_known(env, row) for row in rows):
@@ -114,9 +112,8 @@ def _is_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def is_dense(tensor: Any) -> bool:
-    """Whether a FakeTensor is dense in the order of its dimensions, with max(1, size) for a size or without.
-
-    Compares no sizes, so it adds no guard."""
+    """Whether a FakeTensor is dense in the order of its dimensions, with max(1, size) for a size or without. Compares
+    no sizes, so it adds no guard."""
     if type(tensor) is not FakeTensor or tensor.layout is not torch.strided or tensor.is_quantized:
         return False
     if tensor.is_conj() or tensor.is_neg() or type(tensor.storage_offset()) is not int or tensor.storage_offset():

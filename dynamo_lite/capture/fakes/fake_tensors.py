@@ -58,8 +58,7 @@ class StandIns:
         self._shared.update(key for key, count in counts.items() if count > 1)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The fake tensor for a real tensor, or for a FakeTensor of another mode; one of this mode is returned as it
-        is."""
+        """The fake tensor for a real tensor or a FakeTensor of another mode; one of this mode is returned unchanged."""
         if isinstance(tensor, FakeTensor):
             return tensor if tensor.fake_mode is self._mode else self._of_another(tensor)
         if wrapper_subclasses.is_wrapper(tensor):
@@ -116,8 +115,7 @@ class StandIns:
         )
 
     def snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        """The metadata that a node keeps of its result: (val, tensor_meta), detached. Results with equal metadata share
-        one.
+        """The metadata that a node keeps of its result: (val, tensor_meta), detached. Equal results share one.
 
         Operators may change the result itself later, in place and in shape: hence a snapshot.
         """

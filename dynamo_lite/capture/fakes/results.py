@@ -1,7 +1,6 @@
 """The results of an operator without running it: a recipe for each, and the FakeTensors made from it.
 
-A recipe describes an earlier result of the operator (static_cache.py), or is returned by a rule
-(capture/operator_rules).
+A recipe is an earlier result of the operator (static_cache.py), or the result of a rule (capture/operator_rules).
 """
 
 from __future__ import annotations
@@ -194,8 +193,7 @@ class _Made:
 
 
 class NoGradient(RuntimeError):
-    """A gradient is requested of a fake tensor that has the autograd state of an operator's result, but not its
-    backward."""
+    """A gradient is requested of a fake tensor with the autograd state of an operator's result, but no backward."""
 
 
 class _NotLeaf(torch.autograd.Function):

@@ -1,5 +1,4 @@
-"""Attributes of a fake tensor that a tensor does not have: names of its class and of its instances, hidden from the
-program.
+"""Attributes of a fake tensor and its class that a tensor does not have, hidden from the program.
 
 Checked against torch 2.13.0 to 2.15.0 (torch/_subclasses/fake_tensor.py, FakeTensor): the names of a class or an
 instance are read from FakeTensor itself. Where it overrides an attribute of tensors, the value is the tensor's
@@ -37,9 +36,7 @@ def of_the_user(tensor: torch.Tensor) -> dict[str, Any]:
 
 def is_mark_of_torch(name: str) -> bool:
     """Whether torch._dynamo.mark_dynamic or a relative puts this attribute on a tensor (torch/_dynamo/decorators.py,
-    torch 2.13.0).
-
-    It is about the argument of an export, not about values computed from it."""
+    torch 2.13.0): it concerns the argument of an export, not values computed from it."""
     return name.startswith("_dynamo_") or name in ("_specialize_on", "_has_dynamo_dim_marking")
 
 
@@ -51,8 +48,7 @@ def read(kind: type[torch.Tensor], owner: torch.Tensor, name: str) -> Any:
 
 
 def as_of_tensors(kind: type[torch.Tensor], owner: torch.Tensor, value: Any) -> Any:
-    """`value`, read from the fake tensor of a tensor of class `kind`; the tensor's own method in place of
-    FakeTensor's."""
+    """`value`, read from the fake tensor of a tensor of class `kind`; the tensor's method in place of FakeTensor's."""
     if type(value) is MethodType and value.__self__ is owner:
         name = value.__name__
         if type(value.__func__) is FunctionType and vars(FakeTensor).get(name) is value.__func__:

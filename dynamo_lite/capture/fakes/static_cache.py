@@ -102,8 +102,7 @@ def _is_function_of_metadata(func: OpOverload) -> bool:
 
 @functools.cache
 def makes_tensors(func: OpOverload) -> bool:
-    """Whether an operator without tensor arguments makes a tensor whose metadata follow from its arguments: arange,
-    zeros, rand."""
+    """Whether an operator makes a tensor whose metadata follow from arguments that are not tensors: arange, rand."""
     schema = func._schema
     kinds = [str(argument.type) for argument in schema.arguments]
     return (

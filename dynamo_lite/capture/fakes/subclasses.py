@@ -1,5 +1,4 @@
-"""Subclasses of torch.Tensor that wrap nothing (`class Image(torch.Tensor)`), and when a plain fake tensor represents
-them.
+"""Subclasses of torch.Tensor that wrap nothing (`class Image(torch.Tensor)`): when a plain fake tensor suffices.
 
 If the class does not change operators (torch's `__torch_function__`, or none), a fake tensor computes the same as
 eager; only the class of results differs. A class with a `__torch_function__` of its own decides the meaning of each

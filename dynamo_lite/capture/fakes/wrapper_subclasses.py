@@ -108,8 +108,7 @@ class InnerTensors:
                 self.add(fakes[name], fakes[name], tensor)
 
     def find(self, tensor: torch.Tensor) -> tuple[fx.Node | torch.Tensor, str, torch.Tensor] | None:
-        """(the wrapper's node, or its fake tensor, the attribute's name, the fake tensor there); None for other
-        tensors."""
+        """(the wrapper's node or fake tensor, the attribute's name, the fake tensor there); None for other tensors."""
         place = self._places.get(id(tensor))
         return None if place is None or place.inner() is not tensor else (place.wrapper, place.name, place.fake)
 

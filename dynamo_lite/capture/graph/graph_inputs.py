@@ -128,8 +128,7 @@ class InputLifter(GraphWriter):
         return results
 
     def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
-        """Makes `tensor`, derived from `old`, the fake tensor of a flat input, that input. Returns False if it cannot
-        be."""
+        """Makes `tensor`, derived from the fake tensor `old` of a flat input, that input. False if it cannot be."""
         if type(tensor) is not FakeTensor or tensor not in self.level.nodes or not are_alike(old, tensor):
             return False
         with unrecorded():
@@ -271,8 +270,7 @@ class InputLifter(GraphWriter):
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
         """The FakeTensor for `tensor`; a real tensor not seen before becomes a constant input.
 
-        One that requires grad (a parameter of a module that is not a submodule, say) becomes a parameter of the
-        program.
+        One that requires grad (a parameter of a module outside the tree, say) becomes a parameter of the program.
 
         Raises UnknownTensor for a FakeTensor that was not made by a recorded operator.
         """
@@ -372,9 +370,8 @@ class InputLifter(GraphWriter):
         return node
 
     def original(self, result: Any) -> Any:
-        """The value that eager returns where a torch function returned `result`. A function that returns its argument
-        (`w.to("cpu")`) gets the fake tensor of an outer tensor, or of an earlier call, but must return the tensor
-        itself."""
+        """Eager's result of a torch function that returned `result`: one that returns its argument (`w.to("cpu")`) gets
+        the fake tensor of an outer tensor, or of an earlier call, but must return the tensor itself."""
         if type(result) is FakeTensor:
             return self._originals.get(id(result), result)
         if type(result) in (tuple, list) and any(id(item) in self._originals for item in result):

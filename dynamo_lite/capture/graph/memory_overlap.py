@@ -1,8 +1,7 @@
 """The memory ranges of tensors, and the registered tensor with which an unregistered one shares memory.
 
-Storages are not sufficient: a numpy array's memory, or memory that went through DLPack, gets a new storage each time
-that a tensor is made of it. Addresses are. A tensor without memory (meta, fake) has an address derived from its
-storage.
+Storages do not suffice: a numpy array's memory, or memory passed through DLPack, gets a new storage for each tensor
+made of it. Addresses do. A tensor without memory (meta, fake) has an address derived from its storage.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ from dynamo_lite.capture.interfaces import InputRecording
 
 
 class SharedViews:
-    """The views of one recording. `storages` is the memory of the fake tensors that registered tensors share with
-    them."""
+    """The views of one recording. `storages`: the memory of fake tensors that registered tensors share with them."""
 
     def __init__(self, outside: InputRecording) -> None:
         self.storages: set[int] = set()

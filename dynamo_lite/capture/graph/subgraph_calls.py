@@ -84,8 +84,9 @@ def record(
 
     run_on: the arguments to run it on instead of `args`, if the result must hold for other arguments as well.
     below_autograd: skips torch's rule for its gradient, which traces the sub-graphs again on symbols of torch's own;
-    the result requires grad if an operand does. known: the result, new fake tensors, if it is known without the
-    operator's own rule. Raises CaptureError for a function that is not such a module: it has not been traced.
+    the result requires grad if an operand does.
+    known: the result, new fake tensors, if it is known without the operator's own rule.
+    Raises CaptureError for a function that is not such a module: it has not been traced.
     """
     assert isinstance(op, HigherOrderOperator)
     fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))

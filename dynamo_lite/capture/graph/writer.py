@@ -125,8 +125,7 @@ class GraphWriter:
         return out
 
     def bind_result(self, node: fx.Node, out: Any) -> None:
-        """Registers `node` as the call that returned `out`: a fake tensor, several, a size, or a constant of the
-        program."""
+        """Registers `node` as the call that returned `out`: fake tensors, a size, or a constant of the program."""
         if isinstance(out, torch.Tensor):
             self.bind(out, node)
         elif isinstance(out, (tuple, list)):

@@ -1,8 +1,8 @@
 """Determines the exception that eager raises, when an operator fails on fake tensors.
 
-A decomposition may raise ValueError where the kernel raises RuntimeError, and a meta kernel has its own message: a
-program that catches the exception, or reads the message, would take another path. So the real operator runs on zeros of
-the same sizes.
+A decomposition may raise ValueError where the kernel raises RuntimeError, and a meta kernel has its own
+message: a program that catches the exception, or reads the message, would take another path. So the real operator runs
+on zeros of the same sizes.
 """
 
 from __future__ import annotations
@@ -178,7 +178,8 @@ def raised_on(
 ) -> Exception | None:  # fmt: skip
     """The exception of the real kernel on tensors that hold `fill`, of at most `limit` elements; None if it succeeds.
 
-    run_time: the value assumed for unbacked sizes. Raises: NotAsked.
+    run_time: the value assumed for unbacked sizes.
+    Raises: NotAsked.
     """
     draws = torch.Tag.nondeterministic_seeded in func.tags  # the generator is put back at the end of the run as well
     with (

@@ -43,12 +43,11 @@ FAILS_BY_LAYOUT = frozenset({
 
 
 class LayoutQuestions:
-    """asked: "contiguity", "strides", "offset", "memory": properties that must be as in the example for the program to
-    be right.
+    """asked: "contiguity", "strides", "offset", "memory": what the program requires to be as in the example.
 
-    chooses: whether an operator has returned a view or a copy depending on layout. copies: results that may be views in
-    other calls, unless of an input (run/copies_or_views.py). unasked: operators whose results may differ in layout from
-    their fake tensors: the kernel could not be run.
+    chooses: whether an operator has returned a view or a copy depending on layout.
+    copies: results that may be views in other calls, unless of an input (run/copies_or_views.py).
+    unasked: operators whose results may differ in layout from their fake tensors: the kernel could not be run.
     """
 
     def __init__(self, env: TorchShapeEnv | None) -> None:
@@ -123,8 +122,7 @@ class LayoutQuestions:
             self.asked.add("strides")
 
     def asked_for_base(self, tensor: torch.Tensor) -> None:
-        """The program checks whether a tensor is a view. For a result of `reshape` that depends on its argument's
-        layout."""
+        """The program checks whether a tensor is a view, which for `reshape` depends on its argument's layout."""
         if self.chooses and not self.is_input(tensor):
             self.asked.add("strides")
 

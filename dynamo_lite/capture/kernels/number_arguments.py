@@ -1,5 +1,4 @@
-"""Arguments for which torch's C code takes a number but not a symbol: F.interpolate(x, scale_factor=n),
-x.std(correction=k).
+"""Numbers that torch's C code does not take as symbols: F.interpolate(x, scale_factor=n), x.std(correction=k).
 
 Its argument parser and its schemas raise a TypeError, or a RuntimeError with a fixed message. The call is then repeated
 with the numbers: they become facts of the program, or a graph break if they are unbacked.

@@ -1,5 +1,4 @@
-"""Runs an operator on fake tensors whose sizes may be symbols: by a rule of ours (composites.py), or by its own
-kernel."""
+"""Runs an operator on fake tensors with symbolic sizes: by a rule of ours (composites.py), or by its own kernel."""
 
 from __future__ import annotations
 

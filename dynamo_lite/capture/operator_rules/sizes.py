@@ -254,10 +254,8 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def has(sizes: Any, number: int) -> bool:
-    """Whether one of the sizes is this constant.
-
-    A symbolic size that may be 0 or 1 counts as different: the results of the rules that call this hold for it too,
-    except for the strides of tensors without elements."""
+    """Whether one of the sizes is this constant. A symbolic one that may be 0 or 1 counts as different: the results of
+    rules that call this hold for it too, except for the strides of tensors without elements."""
     return any(type(size) is int and size == number for size in sizes)
 
 

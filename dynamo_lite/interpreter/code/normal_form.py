@@ -95,8 +95,7 @@ INTRINSICS_2 = ("INTRINSIC_2_INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND"
                 "SET_FUNCTION_TYPE_PARAMS", "SET_TYPEPARAM_DEFAULT")  # fmt: skip
 
 COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any)
-"""The values that LOAD_COMMON_CONSTANT loads (3.14, Include/internal/pycore_opcode_utils.h), independent of the
-builtins."""
+"""The values of LOAD_COMMON_CONSTANT (3.14, Include/internal/pycore_opcode_utils.h), independent of the builtins."""
 SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 """The names that LOAD_SPECIAL looks up on the type."""
 

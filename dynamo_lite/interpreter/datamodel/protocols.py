@@ -132,8 +132,7 @@ def next_(vm: Any, iterator: Any) -> Any:
 
 
 def call_length_hint(vm: Any, x: Any) -> None:
-    """Calls the `__len__` or `__length_hint__` that C code calls before it makes a list of `x` (PyObject_LengthHint),
-    if it is Python.
+    """Calls a `__len__` or `__length_hint__` in Python that C code would call first (PyObject_LengthHint).
 
     The result is not used, so a symbolic size stays symbolic.
     """

@@ -45,9 +45,8 @@ def loop_at(flow: FlowGraph, branch: int, avoiding: set[int]) -> Loop | None:
 def exits_of(flow: FlowGraph, again: int, tests: Iterable[int], leave: int, avoiding: set[int]) -> tuple[int, ...]:
     """The exits from the body of a loop other than by its test: `return`, `break` past an `else`.
 
-    Each is the first instruction from which no iteration continues. A path that reaches `leave` in any case is not an
-    exit. (The body consists of the instructions between `again` and a test that lead to a test; avoiding: the tests of
-    enclosing loops.)
+    Each is the first instruction from which no iteration continues, unless all its paths reach `leave`. (The body: the
+    instructions between `again` and a test that lead to a test; avoiding: the tests of enclosing loops.)
     """
     heads = {*tests}
     body = _body(flow, again, heads, leave, avoiding)

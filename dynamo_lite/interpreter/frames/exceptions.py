@@ -85,8 +85,7 @@ def reraise(frame: Frame, exc: BaseException) -> NoReturn:
 
 
 def stop_error(kind: int, exc: BaseException) -> RuntimeError | None:
-    """The error that a generator of this kind raises in place of a StopIteration (PEP 479); None for other
-    exceptions."""
+    """The error that a generator of this kind raises in place of a StopIteration (PEP 479); None for others."""
     what = {COROUTINE: "coroutine", ASYNC_GENERATOR: "async generator"}.get(kind, "generator")
     if isinstance(exc, StopIteration):
         error = RuntimeError(f"{what} raised StopIteration")

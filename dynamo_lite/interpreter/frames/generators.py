@@ -22,8 +22,7 @@ from dynamo_lite.interpreter.interfaces import VM
 
 
 class AsyncYield:
-    """A value that an asynchronous generator's `yield` passes to its driver, as opposed to one that an `await` passes
-    on."""
+    """A value from an asynchronous generator's `yield` to its driver, as opposed to one from an `await`."""
 
     __slots__ = ("value",)
 

@@ -30,8 +30,7 @@ _ADVICE = (
 
 @dataclass(frozen=True)
 class Changed:
-    """The inputs that a decomposed program changes: flat inputs by number, buffers by name. `names` are those of all
-    inputs."""
+    """The inputs that a decomposed program changes: flat ones by number, buffers by name. `names`: of all inputs."""
 
     inputs: frozenset[int]
     buffers: tuple[str, ...]

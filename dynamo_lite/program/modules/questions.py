@@ -1,5 +1,4 @@
-"""Checks that the program has made in Python and that have another result after a conversion of its module, or in
-another mode."""
+"""Checks in Python by the program that have another result after a conversion of its module, or in another mode."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ def layout_guards(
 ) -> list[str]:
     """Python over `L['name']` that holds for inputs with the memory layout of the example's.
 
-    stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes. asked: "contiguity",
-    "strides", "offset", "memory", "conj", "neg", "inference": the properties that the program has read. sources: the
-    expression of each symbol in the inputs.
+    stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes.
+    asked: "contiguity", "strides", "offset", "memory", "conj", "neg", "inference": the properties read by the program.
+    sources: the expression of each symbol in the inputs.
     """
     guards: list[str] = []
     for path, leaf, fake in zip(paths_of(inputs), inputs.leaves, stand_ins) if asked else ():

@@ -149,8 +149,7 @@ class _Symbols:
 
     @contextmanager
     def as_declared(self) -> Iterator[None]:
-        """A context in which a size keeps its own symbol if the ranges of the symbols left do not show that it is not
-        negative.
+        """A context in which a size keeps its own symbol if the ranges of the symbols left may make it negative.
 
         A program that has an integer n and a tensor of x.shape[0] + n rows has a guard for that; torch's deserializer
         makes the tensor before it has an example of n, and checks whether a size is negative.

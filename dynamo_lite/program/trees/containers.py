@@ -60,10 +60,10 @@ def register_container(
     """Makes instances of exactly `cls` containers of a program's inputs and outputs.
 
     flatten: object -> (children, context), context comparable by == and JSON-able if programs are to be saved;
-    unflatten: (children, context) -> object. Both or neither; without them the rule of this module applies. numbers:
-    attributes whose ints are inputs of the program instead of constants (how much a cache has seen). A `dynamic_shapes`
-    that names such an attribute has the same effect; a process that only loads the program needs this call. A class
-    that is registered already keeps its registration unless functions are given.
+    unflatten: (children, context) -> object. Both or neither; without them the rule of this module applies.
+    numbers: attributes whose ints are inputs of the program instead of constants (how much a cache has seen). A
+    `dynamic_shapes` that names such an attribute has the same effect; a process that only loads the program needs this
+    call. A class that is registered already keeps its registration unless functions are given.
     """
     if (flatten is None) != (unflatten is None):
         raise TypeError("give both flatten and unflatten, or neither")

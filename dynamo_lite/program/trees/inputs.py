@@ -34,8 +34,7 @@ class FlatInputs:
     signature: inspect.Signature
     paths: list[pytree.KeyPath]
     restored: Any = None
-    """The round trip of these inputs through the registered functions (tracing.rebuilt_arguments.RoundTrip), once it is
-    known."""
+    """The round trip of the inputs by the registered functions (tracing.rebuilt_arguments.RoundTrip), once known."""
 
     @cached_property
     def is_foreign(self) -> bool:

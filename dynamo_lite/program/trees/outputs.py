@@ -46,8 +46,8 @@ class FlatOutputs:
 def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
     """The program's result, flattened: a parameter, a constant or an input is an output like any other.
 
-    A value that the graph cannot hold is a part of the structure (constant_outputs.py). Raises UnsupportedValue for a
-    leaf that is neither a tensor, a size nor a constant.
+    A value that the graph cannot hold is a part of the structure (constant_outputs.py).
+    Raises UnsupportedValue for a leaf that is neither a tensor, a size nor a constant.
     """
     values: list[Any] = []
     leaves: list[Any] = []

@@ -1,5 +1,4 @@
-"""Whether a call certainly fits the inputs that a program was exported for: the answer for those that do, in a
-microsecond.
+"""Whether a call certainly fits the example's inputs: the answer for those that do, in a microsecond.
 
 It handles plain tensors and constants in tuples, lists and dicts. Other values, and those that do not fit, are left to
 the whole check, which reports the difference.
