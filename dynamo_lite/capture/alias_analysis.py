@@ -41,7 +41,7 @@ _ALLOCATES = frozenset(
         "full", "stack", "where",
     }
 )  # fmt: skip
-"""Composite operators of aten that always return memory of their own. What is not here may return an argument."""
+"""Composite operators of aten that always return memory of their own. Any other may return an argument."""
 
 _WRITES_STATISTICS = ("running_mean", "running_var")
 """Arguments that batch and instance norms change without saying so in their schema."""
@@ -53,9 +53,9 @@ def storage_of(tensor: torch.Tensor) -> Hashable:
 
 
 class AliasAnalysis:
-    """`roots[node]`: the memory that a node may show; `writes[node]`: that which it may change, if any.
+    """`roots[node]`: the memory that a node may alias; `writes[node]`: the memory that it may change, if any.
 
-    carried: the roots of the placeholders that stand for tensors of an earlier recording.
+    carried: the roots of the placeholders that represent tensors of an earlier recording.
     """
 
     def __init__(self, recorder: RecordedGraph, carried: Mapping[fx.Node, Roots] | None = None) -> None:

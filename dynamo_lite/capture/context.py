@@ -54,15 +54,15 @@ class NodeContext(Protocol):
         """Whether the program goes on after an error of `kinds` at this operator."""
 
     def found_as_one(self, left: Any, right: Any) -> bool:
-        """Whether `left == right` of tensors is asked by a container of C's that looks at identity first, and they are
-        one object where the recording has two."""
+        """Whether a C container compares `left` and `right` by identity first, and both are the same object in eager
+        although the recording has two."""
 
     def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of an operator that draws from a generator of the program's own, as operators; None otherwise."""
 
 
 class NoContext:
-    """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
+    """A context with only the root module's class: for graphs that are made by hand and in tests."""
 
     def __init__(self, root_class: type | None = None) -> None:
         name = "" if root_class is None else f"{root_class.__module__}.{root_class.__qualname__}"

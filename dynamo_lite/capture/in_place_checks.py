@@ -65,7 +65,7 @@ def overlap_error(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any])
 
 
 def check_operands(levels: Levels, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Refuses to change in place what a sub-graph was given."""
+    """Rejects in-place changes of a sub-graph's operands."""
     for tensor in written(func, args, kwargs):
         if not levels.absorbs_change(tensor) and levels.changes_operand(tensor):
             raise CaptureError(

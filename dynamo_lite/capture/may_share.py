@@ -35,8 +35,8 @@ _aten = torch.ops.aten
 
 @dataclass(frozen=True)
 class _Pair:
-    """`result` is `other` in eager where `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; where it is
-    None, nothing says when. `version`: the predicate's at the branch; None for an inference tensor, which has none."""
+    """`result` is `other` in eager if `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; if it is None,
+    the condition is unknown. `version`: the predicate's at the branch; None for an inference tensor, which has none."""
 
     result: torch.Tensor
     other: torch.Tensor
@@ -55,14 +55,14 @@ _Way = tuple[tuple[_Pair, int], ...]
 
 
 def version_of(tensor: torch.Tensor) -> int | None:
-    with DisableTorchFunction():  # it is not the program that asks
+    with DisableTorchFunction():  # the program does not make this call
         return None if tensor.is_inference() else tensor._version
 
 
 class MayShare:
-    """Pairs of memory: a result of a branch or a loop, and what it is in eager.
+    """Pairs of memory: a result of a branch or a loop, and its counterpart in eager.
 
-    `reaches(keys)`: whether the program can still get at memory with these keys.
+    `reaches(keys)`: whether the program can still reach memory with these keys.
     """
 
     def __init__(self, recorder: OperatorRecording, levels: Levels, reaches: Callable[[set[int]], bool]) -> None:
@@ -122,8 +122,8 @@ class MayShare:
     def _steps(self, key: int, rises: bool) -> Iterator[tuple[_Pair, int, bool]]:
         """(pair, the memory that it leads to, whether that is a result of this one).
 
-        Two results are one tensor where both are the same other one; two others are never one for being, each at its
-        time, the same result. So a way goes from results to what they are, and only then to further results of that.
+        Two results are one tensor if both are the same other one; two others are not one for being, each at its time,
+        the same result. So a path goes from results to their counterparts, and only then to further results of those.
         """
         for pair in self._pairs.get(key, ()):
             result, other = storage_key(pair.result), storage_key(pair.other)
@@ -150,7 +150,7 @@ class MayShare:
 
     @contextmanager
     def off(self) -> Iterator[None]:
-        """While results of sub-graphs are written back: in there, each tensor got what it has in eager."""
+        """While results of sub-graphs are written back: inside, each tensor already has its value of eager."""
         was, self._is_off = self._is_off, True
         try:
             yield
@@ -173,7 +173,7 @@ class MayShare:
         return lambda: self._carry(tensor, ways, is_tree)
 
     def _unsure(self, key: int) -> set[int]:
-        """The memory that may be the same by a pair of which nothing says when it is, or by further ones behind it."""
+        """The memory that may be the same by a pair without a known condition, or by further ones behind it."""
         steps = [step for state in self._closure({(key, False)}) for step in self._steps(*state)]
         unknown = {(there, rises) for pair, there, rises in steps if there != key and not self._is_known(pair)}
         return {there for there, _ in self._closure(unknown, without=key)}
@@ -203,8 +203,8 @@ class MayShare:
         return all(map(self._levels.sees, needed))
 
     def _carry(self, written: torch.Tensor, ways: list[_Way], is_tree: bool) -> None:
-        """The others get what `written` and its base hold now. Where two ways lead to one memory, what is on a way may
-        be older than what it is copied to, unless all steps before are true."""
+        """Copies the current values of `written` and its base to the others. If two paths lead to one memory, a value
+        on a path may be older than its target, unless all earlier steps are true."""
         for way in ways:
             steps = way[-1:] if is_tree else way
             holds, truth = self._predicate(way[-1][0]), way[-1][0].truth

@@ -23,7 +23,7 @@ _REGISTRIES = ("_modules", "_parameters", "_buffers")
 
 
 def _is_as_torch(module: nn.Module) -> bool:
-    """Whether the module says what it consists of as nn.Module does. (A scripted one keeps its tensors in C++.)"""
+    """Whether the module enumerates its parts as nn.Module does. (A scripted one keeps its tensors in C++.)"""
     own, cls = module.__dict__, cast("Hashable", type(module))
     if not _class_is_as_torch(cls) or not _NAMED.isdisjoint(own):
         return False

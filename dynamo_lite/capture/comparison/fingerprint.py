@@ -39,9 +39,9 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 class Fingerprint:
     """The digests of one recording, which is over.
 
-    assigned: the buffers that get another tensor: name → (what it was, what it becomes). `earlier`: the digests of the
-    recording before it, if there is one, whose tensors this one may have met. sizes: for each size of the inputs, that
-    of another call, for the digests that this recording has there.
+    assigned: the buffers that get another tensor: name → (old, new). `earlier`: the digests of the recording before it,
+    if there is one, whose tensors this one may have met. sizes: maps each size of the inputs to that of another call,
+    for the digests that this recording has there.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Fingerprint:
         self.families = Families(self)
         self._may_vary = recorder.env is not None and bool(recorder.env.core.symbols)
         self._digests: dict[fx.Node, str] = {}
-        self._shown: dict[fx.Node, dict[Any, str]] = {}  # what was written into memory, as far as the digest has it
+        self._shown: dict[fx.Node, dict[Any, str]] = {}  # writes to memory, as far as the digest includes them
         self._sequence: list[str] = []  # the operators whose place counts
         known: dict[fx.Node, Roots] = {}
         for node, former in recorder.carried_nodes.items():
@@ -131,7 +131,7 @@ class Fingerprint:
         return None
 
     def former(self, node: fx.Node) -> tuple[Fingerprint, fx.Node] | None:
-        """The earlier recording, and its node for a placeholder that stands for what it left."""
+        """The earlier recording, and its node for a placeholder that represents a tensor left by it."""
         former = self.recorder.carried_nodes.get(node)
         return None if former is None or self.earlier is None else (self.earlier, former)
 
@@ -162,8 +162,8 @@ class Fingerprint:
         return env.memo.decide(le(one, other)) is True
 
     def asks_at_most(self, one: Any, other: Any) -> bool:
-        """Whether one size is at most another in the example, which becomes a fact of this recording. (Of a first one
-        it would be a condition of the program: there only what is known counts.)"""
+        """Whether one size is at most another in the example, which becomes a fact of this recording. (In a first one
+        it would be a condition of the program: there only known facts count.)"""
         env = self.recorder.env
         if one is other or env is None or self.earlier is None:
             return self.is_at_most(one, other)
@@ -218,8 +218,8 @@ class Fingerprint:
         return (type(value).__qualname__, repr(value))
 
     def _size(self, value: Any) -> tuple[str, str] | None:
-        """A size of the inputs as all facts say what it is, in the form of a constant if it is one: a later recording
-        knows from the start what this one has found out. None for other values, and for what run time alone knows."""
+        """A size of the inputs, simplified by all facts, as a constant if it is one: a later recording has the facts
+        found by this one from its start. None for other values, and for unbacked ones."""
         env = self.recorder.env
         if env is None or type(value) is not torch.SymInt:
             return None
@@ -237,7 +237,7 @@ class Fingerprint:
         return {root: self._contents[root] for root in roots if root in self._contents}
 
     def program(self, outputs: Sequence[Any]) -> Any:
-        """Equal for two recordings of the same program. outputs: what the run returned, as nodes and constants."""
+        """Equal for two recordings of the same program. outputs: the results of the run, as nodes and constants."""
         outside = {
             root: text
             for root, text in self._contents.items()
@@ -254,18 +254,18 @@ class Fingerprint:
         return [self._size(stride) or stride for stride in val.stride()]
 
     def rows_are(self, others: Fingerprint) -> bool:
-        """Whether the buffers whose first rows are known hold what they do in the other recording."""
+        """Whether the buffers whose first rows are known have the same contents in the other recording."""
         return self._texts() == others._texts()
 
     def rows_are_as_found(self) -> bool:
-        """Whether the buffers whose first rows are known hold what the earlier recording has left there."""
+        """Whether the buffers whose first rows are known have the contents left by the earlier recording."""
         return self._texts() == self._found
 
     def _texts(self) -> dict[Any, str]:
         return {root: rows.text for root, rows in self.stored.rows.items()}
 
     def changes_carried(self) -> bool:
-        """Whether the program writes to what an earlier call left behind."""
+        """Whether the program writes to tensors left by an earlier call."""
         return self._written(frozenset(self._foreign)) != self._before
 
     def value(self, tensor: torch.Tensor) -> Any:
@@ -291,7 +291,7 @@ class Fingerprint:
 
 
 def _counts_by_place(node: fx.Node) -> bool:
-    """Whether a node that writes also does what is no write: it draws random numbers, or is control flow."""
+    """Whether a node that writes has another effect as well: it draws random numbers, or is control flow."""
     return not isinstance(node.target, OpOverload) or draws(node)
 
 

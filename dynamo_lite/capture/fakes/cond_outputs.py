@@ -84,7 +84,7 @@ def _merged(mode: Any, env: Any, values: Sequence[Any], sizes: Sequence[Any] | N
 
 
 def known_layouts() -> AbstractContextManager[None]:
-    """Within, torch's rule for what torch.cond returns is asked for the sizes of such tensors, and not for strides."""
+    """A context in which torch's rule for the result of torch.cond merges the sizes of such tensors, not strides."""
     return merging_cond_outputs(_merge)
 
 

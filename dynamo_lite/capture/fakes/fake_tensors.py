@@ -49,7 +49,7 @@ class StandIns:
         self._mode = fake_mode
         self._shared: set[int] = set()
         self._kept: list[torch.Tensor] = []
-        self._others: dict[int, FakeTensor] = {}  # by their memory: those of another mode that have stand-ins
+        self._others: dict[int, FakeTensor] = {}  # fake tensors of another mode that have one here, by their memory
         self._snapshots: dict[Any, tuple[torch.Tensor, Any]] = {}
 
     def expect(self, tensors: Iterable[torch.Tensor]) -> None:
@@ -94,7 +94,7 @@ class StandIns:
         plain = as_plain(tensor)
         fake = in_whole_memory(constant_fake(self._mode, plain), plain)
         if plain is not tensor:
-            self._kept.append(plain)  # the converter forgets what is gone
+            self._kept.append(plain)  # the converter forgets tensors that have died
             fake._is_param = isinstance(tensor, nn.Parameter)
         return fake
 
@@ -153,7 +153,7 @@ class StandIns:
         return fast_detach(tensor.fake_mode, tensor)
 
     def _no_guards(self) -> AbstractContextManager[Any]:
-        """What the snapshots ask about sizes is no question of the program."""
+        """Size comparisons made by snapshots are not the program's."""
         env = self._mode.shape_env
         return nullcontext() if env is None else env.suppress_guards()
 
@@ -186,10 +186,10 @@ def metadata_of(tensor: FakeTensor) -> TensorMetadata:
 
 
 def _of_example(tensor: FakeTensor) -> torch.Tensor | None:
-    """A tensor of the example's sizes and strides; None where a size has no value.
+    """A tensor of the example's sizes and strides; None if a size has no value.
 
-    Of a symbolic one torch asks for the memory format relation by relation, where each answer is the example's: what
-    is proved holds for it, what is said of large sizes is said only if it does, and the rest is its value.
+    For a symbolic one, torch finds the memory format relation by relation, each decided as for the example: a proved
+    relation holds for it, that of large sizes is used only if the example agrees, the others are evaluated.
     """
     env = tensor.fake_mode.shape_env
     if not isinstance(env, TorchShapeEnv):
@@ -229,7 +229,7 @@ def _hashable(value: Any) -> Any:
 
 
 def in_whole_memory(fake: FakeTensor, tensor: torch.Tensor) -> FakeTensor:
-    """`fake`, with memory as large as that of `tensor`: torch's converter takes what the tensor shows of it."""
+    """`fake`, with memory as large as that of `tensor`: torch's converter allocates only the part that it covers."""
     if tensor.layout is torch.strided and fake.layout is torch.strided:
         nbytes = tensor.untyped_storage().nbytes()
         if nbytes > _end_in_memory(tensor):

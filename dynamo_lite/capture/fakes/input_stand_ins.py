@@ -1,4 +1,4 @@
-"""The FakeTensors that stand for the flat inputs of a program: a fresh one each, with symbols for sizes that vary."""
+"""The FakeTensors for the flat inputs of a program: a new one each, with symbols for sizes that vary."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class InputStandIns:
         return fake if is_whole else in_whole_memory(fake, alias)
 
     def _of_another_mode(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
-        """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""
+        """A fake tensor for a FakeTensor of the user's, whose mode has no symbols."""
         if policy is None:
             return self._converter.of(fake)
         meta = self._converter.meta_of(fake)

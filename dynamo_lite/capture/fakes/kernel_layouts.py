@@ -24,10 +24,10 @@ OTHERWISE = frozenset({
     aten._native_batch_norm_legit_functional.default, aten._batch_norm_with_update.default,
     aten._batch_norm_no_update.default, aten.channel_shuffle.default, aten.native_channel_shuffle.default,
 })  # fmt: skip
-"""Of torch's samples with their dimensions in other orders (torch 2.13.0); what a rule answers is right without."""
+"""Of torch's samples with their dimensions in other orders (torch 2.13.0); results of rules are right without this."""
 
 _LIMIT = 1 << 26
-"""Elements of an operand: the kernel costs what it costs in eager."""
+"""Limit of an operand's elements: the kernel takes as long as in eager."""
 
 
 def as_eager(
@@ -73,13 +73,13 @@ def _same(size: Any) -> Any:
 
 
 def _is_in_order(tensor: torch.Tensor) -> bool:
-    """Whether its dimensions lie in memory from the outermost to the innermost, without gaps, on the example."""
+    """Whether its dimensions are ordered in memory from outermost to innermost, without gaps, on the example."""
     shape = _numbers(tensor.shape)
     return None in shape or _told(shape, _strides(shape, range(len(shape)))) == _told(shape, tensor.stride())
 
 
 def _other_order(out: torch.Tensor, real: torch.Tensor) -> list[int] | None:
-    """The order of dimensions in which `real` lies in memory; None if `out` does, too, or `real` has gaps."""
+    """The order of the dimensions of `real` in memory; None if `out` has the same, or `real` has gaps."""
     shape = tuple(real.shape)
     steps = tuple(real.stride())
     told = _told(shape, steps)
@@ -103,5 +103,5 @@ def _numbers(sizes: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _told(shape: Sequence[int], strides: Sequence[Any]) -> dict[int, Any]:
-    """The strides that say something: of dimensions with other than one element."""
+    """The strides that matter: of dimensions whose size is not 1."""
     return {dim: shown_number(stride) for dim, stride in enumerate(strides) if shape[dim] != 1}

@@ -47,9 +47,9 @@ class Result(NamedTuple):
 def recipe_of(
     args: Sequence[Any], kwargs: dict[str, Any], out: Any, read: Callable[[Any], Any] | None = None
 ) -> Result | None:
-    """The recipe for what an operator has returned; None unless all memory is its own or an argument's.
+    """The recipe for an operator's result; None unless all memory is its own or an argument's.
 
-    read: what stands for a symbolic size; None where there are none.
+    read: replaces a symbolic size; None if there are none.
     """
     kind = type(out) if isinstance(out, (tuple, list)) else None
     tensors = [out] if kind is None else [*out]
@@ -94,7 +94,7 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
     whole = [n for n in sharing if given[n] is tensor]
     source = next(iter(whole or sharing), None)
     if len(whole or sharing) > 1:
-        return None  # which one does not show: `broadcast_tensors(a, a)` is no example of `broadcast_tensors(a, b)`
+        return None  # ambiguous: `broadcast_tensors(a, a)` is no example of `broadcast_tensors(a, b)`
     if source is None:
         if tensor.storage_offset() != 0 or (tensor.requires_grad and tensor.is_leaf):
             return None
@@ -144,8 +144,8 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
 
 
 def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
-    # as_strided of a plain tensor: of a stand-in, it asks the class of the stand-in. detach by C++: the Python version
-    # of it, which the dispatcher in Python finds, takes three times as long as all of this.
+    # as_strided of a plain tensor: of a fake tensor, it would dispatch to its class. detach by C++: the Python version
+    # of it, found by the dispatcher in Python, takes three times as long as all of this.
     with _AutoDispatchBelowAutograd(), _DisablePythonDispatcher():
         return source.detach().as_strided(like.shape, like.stride, like.offset)
 
@@ -168,7 +168,7 @@ def with_history(
         whole = base_of(base)
         vars(result)["_dynamo_lite_base"] = base if whole is None else whole
         if several or hasattr(base, "_dynamo_lite_several") or base._base is not None:
-            vars(result)["_dynamo_lite_several"] = True  # what made a view that autograd knows cannot be asked
+            vars(result)["_dynamo_lite_several"] = True  # the origin of a view that autograd tracks cannot be read
     return result
 
 
@@ -197,7 +197,7 @@ class NoGradient(RuntimeError):
 
 
 class _NotLeaf(torch.autograd.Function):
-    """Gives a tensor the autograd state of an operator's result: it requires grad and is no leaf."""
+    """Gives a tensor the autograd state of an operator's result: it requires grad and is not a leaf."""
 
     @staticmethod
     def forward(ctx: Any, anchor: torch.Tensor, made: _Made) -> torch.Tensor:
@@ -208,5 +208,5 @@ class _NotLeaf(torch.autograd.Function):
         raise NoGradient("no gradients flow through the stand-ins of a trace")
 
 
-# autograd.Function.apply without its Python part, which asks about functorch and binds default arguments.
+# autograd.Function.apply without its Python part, which checks for functorch and binds default arguments.
 _apply = super(torch.autograd.Function, _NotLeaf).apply

@@ -28,7 +28,7 @@ from dynamo_lite.value_types import OPERATOR_KEYS
 
 _LIMIT = 100_000
 
-# (operator, switches, arguments) → results. Shared by all recordings of the process: the key says everything.
+# (operator, switches, arguments) → results. Shared by all recordings of the process: the key is complete.
 _known: dict[Any, Result] = {}
 _suitable: dict[int, tuple[bool, OpOverload]] = {}  # by the id of the operator, which is kept with it
 
@@ -129,7 +129,7 @@ def switches() -> tuple[Any, ...]:
 
 
 def _describe(parts: list[Any], values: Sequence[Any]) -> bool:
-    """Append what the result can depend on of each value; False if one of them is of an unknown kind."""
+    """Append the part of each value that the result can depend on; False if one of them is of an unknown kind."""
     parts.append(len(values))
     for value in values:
         kind = type(value)
@@ -169,21 +169,21 @@ def _describe_tensor(parts: list[Any], tensor: FakeTensor) -> bool:
 
 
 def remember(key: Any, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
-    """Keep what the operator of `key` has just returned, if its memory is its own or an argument's."""
+    """Store the result that the operator of `key` has just returned, if its memory is its own or an argument's."""
     result = recipe_of(args, kwargs, out)
     if result is not None:
         keep(key, result)
 
 
 def keep(key: Any, result: Result) -> None:
-    """Keep what the operator of `key` returns."""
+    """Store the result of the operator of `key`."""
     if len(_known) >= _LIMIT:
         _known.clear()
     _known[key] = result
 
 
 def any_requires_grad(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether autograd tracks what an operator is given."""
+    """Whether autograd tracks an operator's arguments."""
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors_among([*args, *kwargs.values()]))
 
 

@@ -130,7 +130,7 @@ class SymbolicMemory:
             with self._env.inside_operator(func):
                 self._past.add_facts(remembered.facts)
             self._known[self._key(func, args, kwargs) if remembered.facts else call.key] = found
-        made: list[Any] = [*self._cache.results(entry, tensors, make_fake)]  # not by the constructor: it asks more
+        made: list[Any] = [*self._cache.results(entry, tensors, make_fake)]  # the constructor compares more sizes
         for index, (output, requires_grad) in enumerate(zip(entry.outputs, requires_grad_of)):
             source = tensors[output.alias] if output.alias is not None else None
             made[index] = with_history(made[index], requires_grad, tensors, source, len(made) > 1)
@@ -141,7 +141,7 @@ class SymbolicMemory:
     def remember(
         self, call: OperatorCall, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], out: Any
     ) -> None:
-        """Keep what the operator has just returned, if its memory is its own or an argument's."""
+        """Store the result that the operator has just returned, if its memory is its own or an argument's."""
         if call.unbacked != self._env.unbacked_created:
             return
         # The run may have recorded equations: the key of now, not of before.
@@ -198,7 +198,7 @@ class SymbolicMemory:
                              number(output.nbytes))  # fmt: skip
 
     def _entry(self, remembered: Remembered) -> CachedDispatch:
-        """What a call gave in an environment with the same past, with this one's sizes."""
+        """The result of a call in an environment with the same history, with this one's sizes."""
         number = self._past.our_number
         outputs = [
             CachedOutput(self._meta(o), o.device, o.alias, o.shares_with, number(o.nbytes)) for o in remembered.outputs

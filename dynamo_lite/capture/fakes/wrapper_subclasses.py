@@ -94,7 +94,7 @@ class InnerTensors:
         """Whether a wrapper has been seen."""
 
     def add(self, wrapper: Any, holder: fx.Node | torch.Tensor, real: Any = None) -> None:
-        """Remembers the tensors in `wrapper`, whose value `holder` has; `real`: those in the tensor it stands for."""
+        """Registers the tensors in `wrapper`, the value of `holder`; `real`: the tensor that it represents."""
         self.any = True
         fakes = parts(wrapper).tensors
         self._add(fakes, holder, fakes)

@@ -100,7 +100,7 @@ def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
             seen.add(id(parameter))
             yield StateEntry(LiftedKind.PARAMETER, fqn, parameter, None)
     transient = tree.transient
-    # What is loaded into the state has to reach the operators: of several names, the first persistent one.
+    # A loaded state must reach the operators: of several names, the first persistent one.
     names = {id(buffer): fqn for fqn, buffer in reversed(buffers)}
     names |= {id(buffer): fqn for fqn, buffer in reversed(buffers) if fqn not in transient}
     for fqn, buffer in buffers:

@@ -1,8 +1,8 @@
-"""Sub-graphs under construction: the graph level that the recorder writes to, and what it takes from the one around it.
+"""Sub-graphs under construction: the graph level that the recorder writes to, and its captures from the outer level.
 
-A branch of torch.cond, the body of a loop, ... is recorded like a program, into a graph of its own. While that lasts,
-the recorder's `graph`, its map of tensors and its size nodes are those of the inner level. A tensor or a size of the
-level around that an operator inside uses becomes a placeholder inside and an operand of the call outside: closures,
+A branch of torch.cond, the body of a loop, ... is recorded like a program, into a graph of its own. Meanwhile the
+recorder's `graph`, its map of tensors and its size nodes are those of the inner level. A tensor or a size of the outer
+level that an operator inside uses becomes a placeholder inside and an operand of the call outside: closures,
 parameters, buffers and globals need no rule of their own.
 """
 
@@ -97,7 +97,7 @@ class Levels:
 
     @property
     def is_functional(self) -> bool:
-        """Whether the innermost level makes results of what it changes in place."""
+        """Whether the innermost level returns tensors that it changes in place as results."""
         return bool(self._inner) and self._inner[-1].functional
 
     def nodes_of(self, fake: torch.Tensor) -> list[fx.Node]:
@@ -233,8 +233,8 @@ def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Nod
 def operands_of(recorder: Recording, levels: Sequence[Level]) -> list[Any]:
     """The operands of a call of these sub-graphs, aligned (`align`), no two of them on the same memory.
 
-    torch's rules for sub-graphs want each operand to be memory of its own: a later one is cloned. Raises CaptureError
-    where the sub-graphs may change what they share.
+    torch's rules for sub-graphs require each operand to have memory of its own: a later one is cloned. Raises
+    CaptureError if the sub-graphs may change shared memory.
     """
     operands = align(levels)
     taken: set[int] = set()
@@ -250,7 +250,7 @@ def operands_of(recorder: Recording, levels: Sequence[Level]) -> list[Any]:
                     "give it clones",
                     {"operator": "a control-flow operator", "what": "a view of an operand that it changes"},
                 )
-            with unrecorded():  # what recording asks of the copy (its strides) is no question of the program
+            with unrecorded():  # reads by the recording of the copy (its strides) are not the program's
                 copy = torch.ops.aten.clone.default(value)
                 operands[index] = recorder.record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
         taken.add(key)

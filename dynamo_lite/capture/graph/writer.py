@@ -79,7 +79,7 @@ class GraphWriter:
         after = self.level.last_first or next(n for n in reversed(self.level.graph.nodes) if n.op == "placeholder")
         with self.level.graph.inserting_after(after):
             self.level.last_first = node = self._call_node(func, args, {}, name)
-        # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
+        # It precedes every call of a submodule: torch.export.unflatten would make a call of its own for it.
         in_root(node)
         return node
 
@@ -151,7 +151,7 @@ class GraphWriter:
         node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
         self.level.nodes[tensor] = node
         if self.memory is static_cache.Memory.AUTOGRAD and not tensor.is_leaf:
-            self.keep.append(tensor)  # autograd may ask for it (torch.autograd.grad)
+            self.keep.append(tensor)  # autograd may need it (torch.autograd.grad)
         if self.level.sizes is not None and self.env is not None and self.env.pending_fresh_unbacked_symbols:
             self.level.sizes.add_tensor(node, tensor)
 

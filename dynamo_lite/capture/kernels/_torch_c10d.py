@@ -1,4 +1,4 @@
-"""The private parts of torch.distributed that capture stands on.
+"""The private parts of torch.distributed that capture uses.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """

@@ -100,7 +100,7 @@ def _recording(original: Callable[..., Any], method: Callable[..., None], refuse
 
 
 def _handle(refuse: Refuse) -> Any:
-    """What an asynchronous call returns: the result is there already."""
+    """The result of an asynchronous call, which is complete already."""
     from dynamo_lite.capture.kernels._torch_c10d import Work
 
     class Done(Work):

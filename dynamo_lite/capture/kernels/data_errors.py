@@ -137,4 +137,4 @@ class _Table(dict[str, MayRaise | None]):
 TABLE: Final = _Table(
     {f"aten::{name}": MayRaise(kinds, asks) for kinds, asks, names in _ROWS for name in names.split()}
 )
-"""The qualified name of an operator → what it may raise, or None."""
+"""The qualified name of an operator → the errors that it may raise, or None."""

@@ -35,7 +35,7 @@ from dynamo_lite.torch_internals._torch_tensors import _neg_view
 _KERNELS_RAISE = (RuntimeError, IndexError, TypeError, NotImplementedError)
 """The classes that kernels raise themselves: if eager cannot run, fake tensors are assumed to raise the same."""
 OURS = frozenset({"aten", "prims"})
-"""The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run to ask."""
+"""The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run for this."""
 aten = torch.ops.aten
 SEES_MEMORY: Final[frozenset[int]] = frozenset(
     map(id, (
@@ -43,8 +43,8 @@ SEES_MEMORY: Final[frozenset[int]] = frozenset(
         aten.as_strided_scatter.default, aten.set_.source_Tensor, aten.view.dtype, aten.view_as_complex.default,
     ))
 )  # fmt: skip
-"""By their ids, the operators whose errors rest on memory beside the elements of a tensor: how much there is, where it
-begins."""
+"""By their ids, the operators whose errors depend on memory besides the elements of a tensor: its size, and its
+start."""
 _LIMIT: Final = 1 << 24
 """Elements of the largest argument that is made: the kernel may run to its end."""
 _MEMORY = 1 << 32
@@ -55,7 +55,7 @@ Storages = dict[int, torch.Tensor]
 
 
 class NotAsked(Exception):
-    """Eager cannot be asked: memory that cannot be made or is too large, another device, a size of run time."""
+    """Eager cannot run the call: memory that cannot be made or is too large, another device, an unbacked size."""
 
 
 class Emptied(NamedTuple):
@@ -153,10 +153,10 @@ def sizes_of_text(values: Any) -> list[Any] | None:
 
 
 def _raised_at_any_size(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """What the real kernel raises on zeros, at several numbers in the place of each size of run time.
+    """The exception of the real kernel on zeros, at several values of each unbacked size.
 
-    Raises: NotAsked, also where it is a matter of that number, and where such a number is an argument of its own that
-    eager takes: stand-ins failed for want of the number, not of data.
+    Raises: NotAsked, also if the exception depends on that value, and if such a number is an argument itself that eager
+    accepts: the failure was then due to the missing number, not to missing data.
     """
     if sizes_of_text((args, kwargs)) is not None:
         return raised_on(0, func, args, kwargs)
@@ -343,7 +343,7 @@ def _real(
 
 
 def _with_bits_of(value: FakeTensor, made: torch.Tensor) -> torch.Tensor:
-    """`made` as conjugated and negated as a stand-in."""
+    """`made`, conjugated and negated as the fake tensor."""
     if value.is_conj():
         made = made.conj()
     return _neg_view(made) if value.is_neg() else made

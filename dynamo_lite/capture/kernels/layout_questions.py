@@ -28,7 +28,7 @@ ANSWERED: Mapping[Any, str] = MappingProxyType({
     aten.stride.default: "strides", aten.stride.int: "strides", aten.sym_stride.default: "strides",
     aten.sym_stride.int: "strides", aten.storage_offset.default: "offset", aten.sym_storage_offset.default: "offset",
 })  # fmt: skip
-"""Operators that answer a question about layout with numbers, and what they ask."""
+"""Operators that return layout properties as numbers, and the property."""
 
 COPIES_OR_VIEWS = frozenset({
     aten.reshape.default, aten.flatten.using_ints, aten.ravel.default, aten.reshape_as.default,
@@ -54,7 +54,7 @@ class LayoutQuestions:
         self._env = env
         self.asked: set[str] = set()
         self.unasked: set[str] = set()
-        self._open: dict[int, list[_Open]] = {}  # by memory: what is asked as soon as it matters whether it is shared
+        self._open: dict[int, list[_Open]] = {}  # by memory: the dependencies that apply once sharing matters
         self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
         self._kept: list[Any] = []  # that memory, so that no other gets its key
         self.copies: list[Copy] = []
@@ -129,8 +129,8 @@ class LayoutQuestions:
     def returned(self, results: Iterable[torch.Tensor], held: Iterable[Any]) -> None:
         """These tensors are the program's results; `held` are parameters, buffers and constants that it reads.
 
-        Whether a result is a copy shows only where the caller has another name for what it may be a copy of: an input,
-        what the module holds, or another result.
+        Whether a result is a copy is visible only if the caller has another reference to its possible base: an input, a
+        tensor of the module, or another result.
         """
         results = [t for t in results if isinstance(t, FakeTensor) and t.layout is torch.strided]
         seen = {storage_key(t) for t in held if isinstance(t, FakeTensor) and t.layout is torch.strided}
@@ -146,8 +146,8 @@ class LayoutQuestions:
         return joined({key}, self._shared)
 
     def matters(self, tensor: Any, use: str) -> None:
-        """The tensor is "written", "returned" beside what it may be a copy of, "compared" with one by identity,
-        "changed" as an object (an attribute), or "watched" by a weak reference."""
+        """The tensor is "written", "returned" beside its possible base, "compared" with it by identity, "changed" as an
+        object (an attribute), or "watched" by a weak reference."""
         if not issubclass(type(tensor), FakeTensor) or tensor.layout is not torch.strided:
             return  # (isinstance would run the `__class__` of an object of the program)
         if use in ("changed", "watched"):
@@ -157,7 +157,7 @@ class LayoutQuestions:
             key = storage_key(tensor)
             opened = self._open.pop(key, [])
             if use == "written" and (copies := [one for one in opened if one.is_copy]):
-                self._open[key] = copies  # run/copies_or_views.py asks where it shows
+                self._open[key] = copies  # run/copies_or_views.py decides if it is visible
                 opened = [one for one in opened if not one.is_copy]
             for one in opened:
                 if one.is_recorded and use == "returned":

@@ -62,10 +62,10 @@ _POWERS: dict[Any, Any] = {
     torch.ops.aten.pow.Scalar: torch.ops.aten.pow.Tensor_Tensor,
     torch.ops.aten.pow_.Scalar: torch.ops.aten.pow_.Tensor,
 }
-"""`v ** n` and `n ** v`, n a size or an int of the data, where autograd runs during the trace (torch.func.grad).
+"""`v ** n` and `n ** v`, n a size or an int of the data, if autograd runs during the trace (torch.func.grad).
 
-What torch computes a power's gradient with asks in C++ whether the number is zero, which a symbolic int has no answer
-to (torch 2.13: "NYI SymInt equality"). A tensor with the number gives the same powers, and a gradient without it.
+To compute a power's gradient, torch checks in C++ whether the number is zero, which fails for a symbolic int (torch
+2.13: "NYI SymInt equality"). A tensor with the number gives the same powers, and a gradient without the check.
 """
 
 

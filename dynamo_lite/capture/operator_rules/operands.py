@@ -47,7 +47,7 @@ class Operand(NamedTuple):
 
 
 def laid_out(operand: Operand) -> Operand:
-    """The operand, its symbolic sizes and strides asked for a layout only."""
+    """The operand, with symbolic sizes and strides to be compared for a layout only."""
     shape, stride = (for_layout(part, operand.shape) for part in (operand.shape, operand.stride))
     return operand._replace(shape=shape, stride=stride)
 

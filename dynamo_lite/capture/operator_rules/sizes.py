@@ -20,7 +20,7 @@ from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
 
 class Undecided(Exception):
-    """A rule asked something about sizes that does not follow from the facts."""
+    """A rule needs a comparison of sizes that the facts do not decide."""
 
 
 class Size:
@@ -78,7 +78,7 @@ class Size:
         if divisor.as_constant() is None:
             if not self.made(divisor) >= 1:
                 raise Undecided
-            exact, rest = take_out(self.node, divisor)  # the form of `//` is by declared ranges: the facts say more
+            exact, rest = take_out(self.node, divisor)  # the form of `//` uses declared ranges: the facts are stronger
             if not rest.terms and not rest.const:
                 return self.made(exact)
         return self.made(self.node // divisor)
@@ -94,7 +94,7 @@ class Size:
 
     # -- comparisons
     def __eq__(self, other: object) -> bool:
-        """True for the same expression. What is only equal on some calls is not asked: it would need a fact."""
+        """True for the same expression. Equality on some calls only is not considered: it would need a fact."""
         if other is None:
             return False
         node = _node(other)
@@ -113,7 +113,7 @@ class Size:
         raise Undecided
 
     def _undecided(self, relation: Bool) -> bool:
-        """What is answered to a question that the facts leave open."""
+        """The outcome of a comparison that the facts leave open."""
         raise Undecided
 
     def __lt__(self, other: Any) -> bool:
@@ -179,7 +179,7 @@ def slice_of(start: Any, end: Any, size: Any) -> tuple[Any, Any]:
 
 
 def _from_front(given: Any, size: Any) -> Any:
-    """A bound counted from the front; it may lie outside of the tensor."""
+    """A bound counted from the front; it may be out of range."""
     known = _is_natural(given)
     if known is not None:
         return given if known else given + size
@@ -260,7 +260,7 @@ def has(sizes: Any, number: int) -> bool:
 
 
 def at_least_one(size: Any) -> Any:
-    """max(size, 1), as it stands in strides: without the max for a product of symbols, as for the environment."""
+    """max(size, 1), as used in strides: without the max for a product of symbols, as for the environment."""
     if not isinstance(size, Size):
         return max(size, 1)
     return size if size.env.is_size(size.node) else size.made(size.env.core.simplify(maximum(size.node, as_int(1))))
