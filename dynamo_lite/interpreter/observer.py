@@ -52,11 +52,11 @@ class Observer:
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Before any call that the interpreted program makes, or that a lookaside makes for it.
 
-        `fn` is what is called: a Python function, a C callable, a class, an instance with __call__; a
-        bound method arrives as (function, (self, *args)) when its function is a Python function and as
-        (method descriptor of the type, (self, *args)) when it is a C method, so that one table keyed by
-        function serves every spelling. Returns NOT_HANDLED to go on, or the value that stands for
-        the call's result. An exception raised here is raised at the call.
+        `fn` is the callee: a Python function, a C callable, a class, an instance with __call__; a bound method arrives
+        as (function, (self, *args)) when its function is a Python function and as (method descriptor of the type,
+        (self, *args)) when it is a C method, so that one table keyed by function serves every spelling. Returns
+        NOT_HANDLED to proceed, or the value that replaces the call's result. An exception raised here is raised at the
+        call.
         """
         return NOT_HANDLED
 
@@ -69,8 +69,8 @@ class Observer:
         return True
 
     def call_aside(self, fn: FunctionType, args: tuple[Any, ...]) -> Any:
-        """Our own Python looks into a container of the program's, which calls this `__hash__` or `__eq__`: what it
-        returns. CPython would not have called it, so the call may leave nothing."""
+        """Our own Python uses a container of the program's, which calls this `__hash__` or `__eq__`. Returns its
+        result. CPython would not have called it, so the call must have no effects."""
         return NOT_HANDLED
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -86,13 +86,13 @@ class Observer:
         return value
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
-        """The program is about to look at `owner` in another way than by reading one value of it.
+        """The program is about to inspect `owner` in another way than by reading one value of it.
 
-        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "unordered" (a dict's items,
-        whose order does not show: for a call, for the dict `key`, or in set algebra), "keys" (those of a dict),
-        "truth", "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to
-        text finds in it, at any depth), "is" (whether it is the object `key`), "attr" (the attribute `key` was asked
-        for and is not there), or "global" (neither these globals nor the builtins have the name `key`).
+        `how` is "length", "items" (its elements, in order: iteration, unpacking), "unordered" (a dict's items, whose
+        order does not show: for a call, for the dict `key`, or in set algebra), "keys" (those of a dict), "truth",
+        "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to text finds in
+        it, at any depth), "is" (whether it is the object `key`), "attr" (the attribute `key` was looked up and does not
+        exist), or "global" (neither these globals nor the builtins have the name `key`).
         """
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
@@ -105,8 +105,8 @@ class Observer:
         """An exception, the program's or C code's, goes to a handler of the program (`except`, `finally`, `with`)."""
 
     def on_left(self, frame: Any, entry: FrameType) -> None:
-        """An exception leaves `frame`, in a run whose program sees when objects die. `entry` stands for the frame in
-        the traceback. No code of the program may run here."""
+        """An exception propagates out of `frame`. Called only while object lifetimes are tracked. `entry` represents
+        the frame in the traceback. No code of the program may run here."""
 
     def on_ended(self, frame: Any) -> None:
         """`frame` has come to its end, in a run whose program sees when objects die. Its variables are still there."""
@@ -124,7 +124,7 @@ class Observer:
         return NOT_HANDLED
 
     def on_iter(self, value: Any) -> Any:
-        """A `for` statement or a comprehension asks `value` for its iterator: that, or NOT_HANDLED."""
+        """A `for` statement or a comprehension calls iter(value). Returns the iterator, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
@@ -132,13 +132,13 @@ class Observer:
         return NOT_HANDLED
 
     def on_extend(self, target: list[Any], value: Any) -> Any:
-        """The items of `value` are added to a list that is on the stack alone, as in `[*value]`: what stands in its
-        place then, or NOT_HANDLED."""
+        """The items of `value` are added to a list that is only on the stack, as in `[*value]`. Returns the replacement
+        for the list, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_subscript(self, frame: Any, container: Any, key: Any) -> Any:
-        """`container[key]`, the two being on the stack of `frame`, the key no constant: NOT_HANDLED, or what the
-        handler returns when the frame has gone on from there."""
+        """`container[key]`, both on the stack of `frame`, the key not a constant. Returns NOT_HANDLED, or the handler's
+        result after the frame has continued from there."""
         return NOT_HANDLED
 
     def on_store_key(self, container: Any, key: Any) -> Any:
@@ -161,11 +161,11 @@ class Observer:
         """A variable without a value is read (or all of them are, by `locals()`: index -1)."""
 
     def on_key(self, key: Any) -> Any:
-        """A key, no atom, about to be stored in a dict or set by an instruction of the program: what is stored."""
+        """Returns the key to store for one that is not an atom, in a dict or set, by an instruction of the program."""
         return key
 
     def on_formatted(self, text: str) -> str:
-        """The text of one value, made for an f-string: what the program gets."""
+        """Returns the text for the program of one value, made for an f-string."""
         return text
 
     def on_text(self, parts: list[str]) -> str:
@@ -173,7 +173,7 @@ class Observer:
         return "".join(parts)
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
-        """Native code called `fn` back, which returned `result`: what the native code gets."""
+        """Native code called `fn` back, which returned `result`. Returns the result for the native code."""
         return result
 
     def on_store_local(self, frame: Any) -> None:

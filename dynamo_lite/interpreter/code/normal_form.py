@@ -63,7 +63,7 @@ SAME = frozenset({
     "DELETE_FAST", "MAKE_CELL", "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF",
     "CONVERT_VALUE", "MAKE_FUNCTION", "BUILD_TEMPLATE",
 })  # fmt: skip
-"""Carried over by name, the argument being the number as it stands."""
+"""Carried over by name, with the number as the argument."""
 
 NAMES = frozenset({
     "LOAD_NAME", "STORE_NAME", "DELETE_NAME", "STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL",

@@ -87,7 +87,7 @@ SHALLOW: frozenset[Any] = frozenset(
 (A key of a user type arms that type; keys stored in a dict beside it are then armed as well unless they are of
 another user type with the same hash that the program never touched.)"""
 
-_METHODS = C_FUNCTIONS - {types.ClassMethodDescriptorType}  # dict.fromkeys walks through what it is given
+_METHODS = C_FUNCTIONS - {types.ClassMethodDescriptorType}  # dict.fromkeys iterates over its argument
 _PLAIN_CLASSES: tuple[type, ...] = (
     object, list, tuple, dict, set, frozenset, OrderedDict, deque, str, bytes, bytearray, int, float, complex, bool,
     range, slice, enumerate, zip, reversed, types.MappingProxyType,

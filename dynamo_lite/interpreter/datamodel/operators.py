@@ -39,7 +39,7 @@ _UNARY_OPERATORS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": ope
 
 
 def _look(vm: Any, *operands: Any) -> None:
-    """Tells the observer that a built-in operator sees these (their elements too: `==`, `+` of lists)."""
+    """Reports to the observer that a built-in operator reads these (their elements too: `==`, `+` of lists)."""
     if vm.on_look is not None:
         for operand in operands:
             if type(operand) not in HOLD_NO_FUNCTIONS:
@@ -158,7 +158,7 @@ def compare(vm: Any, symbol: str, a: Any, b: Any) -> Any:
 
 
 def truth(vm: Any, x: Any) -> bool:
-    """`bool(x)`: `__bool__`, else `__len__`, else True. The observer may answer for what is not an atom."""
+    """`bool(x)`: `__bool__`, else `__len__`, else True. The observer may decide if x is not an atom."""
     kind = type(x)
     if kind in _NUMBERS:
         return bool(x)
@@ -184,5 +184,5 @@ def is_(vm: Any, left: Any, right: Any) -> bool:
 
 
 def eq(vm: Any, a: Any, b: Any) -> bool:
-    """Equality as containers ask it (PyObject_RichCompareBool): identity first, then the truth of `a == b`."""
+    """Equality in containers (PyObject_RichCompareBool): identity first, then the truth of `a == b`."""
     return a is b or truth(vm, COMPARE["=="](vm, a, b))

@@ -1,8 +1,8 @@
 """Python's data model as opcodes and lookasides use it; every function takes the interpreter first.
 
-One law holds for all of them: what is built in runs natively at C speed, what is a Python function is interpreted.
-See trampolines.py for how C code's own dispatch enters the interpreter. The parts: attributes, operators and calls in
-the files beside this one; containers, iteration and conversions here.
+One law holds for all of them: built-in functions run natively at C speed, Python functions are interpreted. See
+trampolines.py for how C code's own dispatch enters the interpreter. The parts: attributes, operators and calls in the
+files beside this one; containers, iteration and conversions here.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def delitem(vm: Any, container: Any, key: Any) -> None:
 
 
 def contains(vm: Any, container: Any, item: Any) -> bool:
-    """`item in container`: `__contains__`, else iteration, with equality as containers ask it."""
+    """`item in container`: `__contains__`, else iteration, with equality as in containers."""
     kind = type(container)
     if vm.on_look is not None:
         vm.on_look("key", container, item)

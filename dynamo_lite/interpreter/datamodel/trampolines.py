@@ -33,7 +33,7 @@ class Trampolines(Arming):
         super().__init__(vm)
         self.open = False
         self.entered: FunctionType | None = None
-        """What C code has called back last."""
+        """The last function that C code has called back."""
 
     def call(
         self,
@@ -43,7 +43,7 @@ class Trampolines(Arming):
         key: Any = None,
         full_args: tuple[Any, ...] | None = None,
     ) -> Any:
-        """Calls the C callable `fn` natively; what it calls back is interpreted.
+        """Calls the C callable `fn` natively; its callbacks are interpreted.
 
         For a bound method of a C type, `key` is the type's descriptor and `full_args` begin with the instance.
         """
@@ -101,7 +101,7 @@ class Trampolines(Arming):
             self.open = was
 
     def apply_shallow(self, operation: Callable[..., Any], *operands: Any) -> Any:
-        """A built-in operation that uses its operands only (`+`, indexing, attribute access), not what they contain."""
+        """A built-in operation that uses only its operands (`+`, indexing, attribute access), not their contents."""
         armed = self.narrowly
         for operand in operands:
             holds = armed.known.get(type(operand))

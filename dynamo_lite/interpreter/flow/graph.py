@@ -65,11 +65,11 @@ class FlowGraph:
         return (index + 1,) if index + 1 < len(self.names) else ()
 
     def at(self, index: int) -> int:
-        """The instruction that stands for `index`."""
+        """The instruction that represents `index`."""
         return END if index == END else self.same[index]
 
     def places(self, indices: Iterable[int]) -> set[int]:
-        """All instructions that some stand for."""
+        """All instructions that are represented by these."""
         wanted = set(indices)
         return {index for index, first in enumerate(self.same) if first in wanted}
 

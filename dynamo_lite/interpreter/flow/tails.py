@@ -61,7 +61,7 @@ def _from_the_end(successors: Sequence[tuple[int, ...]], end: int) -> list[int]:
 
 
 def _argument(name: str, arg: Any, following: tuple[int, ...]) -> Hashable:
-    """What tells the arguments of two instructions of one name apart. Jumps are told by where they lead."""
+    """A key that distinguishes the arguments of two instructions of one name. Jumps differ by their targets."""
     if len(following) > 1:
         return len(following)
     if name == "LOAD_CONST" or not isinstance(arg, (int, str)):

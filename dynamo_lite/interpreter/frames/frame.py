@@ -15,7 +15,7 @@ SUSPENDED: Final = 1
 RETURNED: Final = 2
 
 KEPT: Final[Any] = object()
-"""The `proxy` of a frame that the program has not asked for, but one of whose callees' frames it holds."""
+"""The `proxy` of a frame that the program does not hold, although it holds the frame of one of its callees."""
 
 
 class Handled:

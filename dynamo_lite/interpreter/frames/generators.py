@@ -41,7 +41,7 @@ class _PassOn:
         self.thrown: BaseException | None = None
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return self  # type: ignore[return-value]  # an iterator with send and throw is all that CPython asks for
+        return self  # type: ignore[return-value]  # CPython needs only an iterator with send and throw
 
     def __iter__(self) -> _PassOn:
         return self
@@ -229,7 +229,7 @@ def suspended(vm: VM) -> list[Frame]:
 
 
 def is_driver(code: Any) -> bool:
-    """Whether this is the code of the native generators that stand for interpreted ones."""
+    """Whether this is the code of the native generators that represent interpreted ones."""
     return code in _DRIVER_CODES
 
 

@@ -104,7 +104,7 @@ _ASKS: Final = frozenset({UNARY_NOT, POP_JUMP_IF_TRUE, POP_JUMP_IF_FALSE})
 def TO_BOOL(frame: Frame, stack: Stack, _: int) -> None:
     if type(stack[-1]) is not bool:
         if frame.vm.on_branch is not None and frame.info.ops[frame.pc][0] in _ASKS:
-            return  # what comes next asks by itself
+            return  # the next instruction evaluates the truth itself
         stack[-1] = datamodel.truth(frame.vm, stack[-1])
 
 

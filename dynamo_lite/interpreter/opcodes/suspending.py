@@ -49,7 +49,7 @@ def GET_YIELD_FROM_ITER(frame: Frame, stack: Stack, _: int) -> None:
 
 @handler
 def SEND(frame: Frame, stack: Stack, arg: tuple[int, bool]) -> None:
-    """receiver, value -> receiver, what it yields; when it returns: go to the target with what it returned"""
+    """receiver, value -> receiver, the yielded value; when it returns: jump to the target with the returned value"""
     vm = frame.vm
     value = stack.pop()
     receiver = stack[-1]
