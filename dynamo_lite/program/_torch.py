@@ -1,4 +1,4 @@
-"""The private torch API that the program layer stands on.
+"""The private torch API that the program layer uses.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """

@@ -87,7 +87,7 @@ class SreprReader:
         self._made: dict[Any, Any] = {}
 
     def read(self, text: str, functions: dict[str, Any]) -> Any:
-        """Raises Unreadable for what is in another form."""
+        """Raises Unreadable for a text in another form."""
         found = self._by_text.get(text)
         if found is None:
             found = self._by_text[text] = self._parse(text, functions)
@@ -173,7 +173,7 @@ def _read_in(reader: Any, expressions: SreprReader, text: Any, hint: Any, read: 
 
 
 def _note(reader: Any, expr: Any, hint: Any) -> Any:
-    """Tells the deserializer of the symbols in an expression, of each part once."""
+    """Registers the symbols of an expression with the deserializer, each part once."""
     env, seen = vars(reader).get("_dynamo_lite_seen", (None, None))
     if env is not reader.shape_env:
         _, seen = reader._dynamo_lite_seen = reader.shape_env, set()

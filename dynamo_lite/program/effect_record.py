@@ -1,4 +1,4 @@
-"""One effect of a program, for people: what it changes outside of itself, and what becomes of that."""
+"""One effect of a program, for people: the change outside of it, and its treatment."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class Program(ExportedProgram):
 
     @graph_module.setter
     def graph_module(self, module: fx.GraphModule) -> None:
-        ExportedProgram.graph_module.fset(self, module)  # type: ignore[attr-defined]  # which says that it is read only
+        ExportedProgram.graph_module.fset(self, module)  # type: ignore[attr-defined]  # declared read-only
 
     @classmethod
     def _of(cls, program: ExportedProgram) -> Self:

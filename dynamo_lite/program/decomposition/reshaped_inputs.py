@@ -66,7 +66,7 @@ def _has_other_layout(node: fx.Node, written: fx.Node, new: Any) -> bool:
     if not isinstance(new, torch.Tensor) or not isinstance(old, torch.Tensor):
         return False
     is_view = isinstance(node.target, OpOverload) and torch.Tag.inplace_view in node.target.tags
-    # An in-place view gives the stand-in of its argument other sizes as well, wherever it is looked at.
+    # An in-place view gives the fake tensor of its argument other sizes as well, wherever it is looked at.
     return new.dim() != old.dim() or (is_view and node.target is not torch.ops.aten.detach_.default) or (
         all(type(size) is int for size in (*new.shape, *old.shape)) and new.shape != old.shape
     )

@@ -1,9 +1,9 @@
-"""`program.module().half()`, `.to(dtype)`, `.to(device)`: when the converted program is what eager does converted.
+"""`program.module().half()`, `.to(dtype)`, `.to(device)`: when the converted program does the same as eager converted.
 
 Parameters and buffers follow, as in eager, and nothing else does: a tensor that is a plain attribute, or that the
-program makes (`torch.ones(3)`), keeps its dtype and its device there as well. So the graph is right as it stands unless
-it holds an answer that would be another one now: a dtype or a device among the arguments of an operator
-(`x.to(y.dtype)` and `x.to(torch.float32)` give the same node), or a branch on a dtype that the program has read.
+program makes (`torch.ones(3)`), keeps its dtype and its device there as well. So the graph is right unchanged unless it
+holds a result that would now differ: a dtype or a device among the arguments of an operator (`x.to(y.dtype)` and
+`x.to(torch.float32)` give the same node), or a branch on a dtype that the program has read.
 """
 
 from __future__ import annotations

@@ -30,10 +30,10 @@ Rows = list[tuple[Any, ...]]
 class Recipe:
     """The model, the example call, and how to export.
 
-    graphs: the program's graphs then: one that was changed since is not what an export would give.
-    holds(mod, args, kwargs): false once a guard of the program fails; with any_mode=True, those on `training` are not
-    asked. export: what made the program, called with (mod, args, kwargs, dynamic_shapes=...), in the grad mode and the
-    other switches of that time. mode: that of all parts of the model then; None if they had several.
+    graphs: the program's graphs then: one that was changed since differs from the result of an export. holds(mod, args,
+    kwargs): false once a guard of the program fails; with any_mode=True, those on `training` are not checked. export:
+    made the program, called with (mod, args, kwargs, dynamic_shapes=...), in the grad mode and the other switches of
+    that time. mode: that of all parts of the model then; None if they had several.
     """
 
     mod: Callable[..., Any]
@@ -123,8 +123,8 @@ def _copied(
     parameter: Keep | None = None,
     buffer: Keep | None = None,
 ) -> nn.Module:
-    """A copy of the model around the tensors of `now`; tensors that the program has not are copied, but for `shared`
-    (by id). parameter, buffer: what a tensor of `now` becomes in the copy; by default another over the same memory."""
+    """A copy of the model around the tensors of `now`; tensors that the program lacks are copied, except `shared` (by
+    id). parameter, buffer: converts a tensor of `now` for the copy; by default another over the same memory."""
     memo: dict[int, Any] = dict(shared or {})
     kinds = (
         (nn.Module.named_parameters, parameter or _parameter),

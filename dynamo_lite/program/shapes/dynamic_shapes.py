@@ -112,18 +112,18 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
 
 
 def _declare_numbers(signature: inspect.Signature, args: Sequence[Any], kwargs: dict[str, Any], specs: Any) -> None:
-    """Numbers within the arguments of which the specification says something are inputs."""
+    """Numbers within the arguments that have an entry in the specification are inputs."""
     try:
         given = {**signature.bind_partial(*args).arguments, **kwargs}
     except TypeError:
-        return  # the call does not fit, which is said later
+        return  # the call does not fit, which is reported later
     if isinstance(specs, (list, tuple)):
         specs = dict(zip(given, specs))
     declare_named(given, specs)
 
 
 def _plain(shapes: Any, signature: inspect.Signature, args: Any, kwargs: Any) -> Any:
-    """What a ShapesCollection or AdditionalInputs says, by torch's own method."""
+    """The specification of a ShapesCollection or AdditionalInputs, by torch's own method."""
     try:
         return Made(shapes.dynamic_shapes(_Callee(signature), args, kwargs), "collection")
     except (ValueError, TypeError, AssertionError, RuntimeError) as error:
@@ -131,7 +131,7 @@ def _plain(shapes: Any, signature: inspect.Signature, args: Any, kwargs: Any) ->
 
 
 class _Callee:
-    """Something with a signature: all that torch asks of the module."""
+    """An object with a signature, the only attribute of the module that torch reads."""
 
     def __init__(self, signature: inspect.Signature) -> None:
         self.__signature__ = signature
@@ -171,7 +171,7 @@ class DeclaredInputs:
 
 
 def declare_inputs(inputs: FlatInputs, specs: Any, env: TorchShapeEnv) -> DeclaredInputs:
-    """Makes the symbols that a specification asks for.
+    """Makes the symbols for a specification.
 
     specs: the plain form (`read_call`). InvalidDynamicShapes lists everything that is wrong with it.
     """
@@ -334,7 +334,7 @@ def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -
 
 
 def _is_deferred(found: Violation) -> bool:
-    """Whether a condition can be left to each call: no range expresses it, or what it is made of (3 * m == n * n)."""
+    """Whether a condition can be left to each call: no range expresses it, or its parts (3 * m == n * n)."""
     return found.kind in _DEFERRED or (found.kind == "range" and any(g.kind != "range" for g in found.guards))
 
 

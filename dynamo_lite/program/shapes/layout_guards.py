@@ -1,7 +1,7 @@
 """Guards on the memory layout of the inputs, for a program whose result depends on layout.
 
-Operators take any layout, as in eager. But where the program itself asks (`x.is_contiguous()`, `x.stride()`) of an
-input or of anything computed from one, the answer holds for the layout of the example only.
+Operators take any layout, as in eager. But if the program itself reads it (`x.is_contiguous()`, `x.stride()`) of an
+input or of anything computed from one, the result holds for the layout of the example only.
 """
 
 from __future__ import annotations

@@ -128,6 +128,6 @@ def _root(spec: DimSpec) -> Named | None:
 
 
 def _doubled(spec: DimSpec) -> Any:
-    """What `2*d + 1` is for a spec: a number or a derived dimension; else None."""
+    """The value of `2*d + 1` for a spec: a number or a derived dimension; else None."""
     made = compose(2, spec, 1)
     return getattr(made, "value", made)

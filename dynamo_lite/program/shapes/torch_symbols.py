@@ -1,11 +1,11 @@
 """From sizes of our environment to sizes of torch's: the last step before a dynamic program is an ExportedProgram.
 
-torch's own passes (run_decompositions, the serializer, AOTInductor, the ONNX exporter) go on tracing with what they
-find in `node.meta`: they need torch's ShapeEnv behind the sizes, not ours. So each value is made again: a torch symbol
-of the same name per free symbol, with range and hint, expressions of those, FakeTensors of a new FakeTensorMode. The
-symbols are declared as torch's deserializer does it (torch/_export/serde/serialize.py, `_parse_sym_expr`).
+torch's own passes (run_decompositions, the serializer, AOTInductor, the ONNX exporter) continue to trace with the
+values in `node.meta`: they need torch's ShapeEnv behind the sizes, not ours. So each value is made again: a torch
+symbol of the same name per free symbol, with range and hint, expressions of those, FakeTensors of a new FakeTensorMode.
+The symbols are declared as torch's deserializer does it (torch/_export/serde/serialize.py, `_parse_sym_expr`).
 
-Nothing is asked about sizes on the way: what torch would decide from the example could not be taken back.
+No size is compared on the way: torch's decisions by the example could not be undone.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def rematerialise(
 
     Args:
         graphs: the program's graph and all its sub-graphs (`all_graphs`): they share one environment.
-        images: the symbols that an equality does away with, and what they are (`Solution.guard_set.images`).
-        ranges: what each remaining symbol may be (`Solution.ranges`); by default what `env` knows.
+        images: the symbols that an equality eliminates, and their values (`Solution.guard_set.images`).
+        ranges: the range of each remaining symbol (`Solution.ranges`); by default that in `env`.
     Raises CaptureError for a value that torch's metadata cannot hold.
     """
     symbols = _Symbols(env, images, dict(ranges or {}))
@@ -113,7 +113,7 @@ class Translation(Protocol):
 
 
 class _Symbols:
-    """Expressions of ours as torch's: sympy over symbols that torch's ShapeEnv has been told of."""
+    """Expressions of ours as torch's: sympy over symbols that are declared in torch's ShapeEnv."""
 
     def __init__(self, env: TorchShapeEnv, images: Mapping[Symbol, Int], ranges: dict[Symbol, Interval]) -> None:
         self._env, self._images, self._ranges = env, images, ranges

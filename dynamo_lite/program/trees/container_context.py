@@ -103,7 +103,7 @@ class ObjectContext:
         return f"({', '.join(parts)})"
 
     def fresh_rest(self) -> dict[Key, Any]:
-        """The constants for a new object: lists, dicts, sets and what the program makes are copied, others shared."""
+        """The constants for a new object: lists, dicts, sets and objects of the program are copied, others shared."""
         copies: dict[int, Any] = {}
         return {key: copy_plain(value, self.is_made, copies) for key, value in self.rest.items()}
 

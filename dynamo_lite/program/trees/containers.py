@@ -138,7 +138,7 @@ def register_containers(tree: Any, call: Caller = direct) -> KnownParts:
 
 
 def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
-    """Declares as `numbers` what is one in a structure of inputs. leaves: what stands there, numbers or tensors."""
+    """Declares as `numbers` the ints in a structure of inputs. leaves: the values there, numbers or tensors."""
     if spec.is_leaf():
         next(leaves)
         return
@@ -152,7 +152,7 @@ def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
 
 
 def leave_references(spec: pytree.TreeSpec) -> None:
-    """Notes that the program asks no weak reference in its arguments for its object: others are as good."""
+    """Records that the program dereferences no weak reference in its arguments: their objects may be others."""
     if isinstance(spec.context, ObjectContext):
         spec.context.references_unread = True
     for child in spec.children():
@@ -307,7 +307,7 @@ def _holds_tensors(value: Any) -> bool:
     if is_object(value):
         return any(_holds_tensors(part) for _, part in state_of(value))
     if is_foreign(type(value)):
-        return True  # not asked: its functions are the user's
+        return True  # not called: its functions are the user's
     return _is_registered(value) and any(_holds_tensors(child) for _, child in children_of(value))
 
 

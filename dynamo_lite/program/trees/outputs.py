@@ -1,4 +1,4 @@
-"""From what the program returned to the outputs of the graph."""
+"""From the program's result to the outputs of the graph."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def mark_made(spec: pytree.TreeSpec, is_made: Callable[[Any], bool]) -> None:
 
 
 def constants_of(flat: Flat) -> Iterator[tuple[str, Any]]:
-    """(path, value) of what the containers of a result hold beside their children: constants of the program, keys."""
+    """(path, value) of the constants and keys that the containers of a result hold beside their children."""
     output: Any = pytree.MappingKey("output")
     for path, kind, context in flat.contexts:
         if isinstance(context, ObjectContext):

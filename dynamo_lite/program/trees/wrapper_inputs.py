@@ -1,4 +1,4 @@
-"""Inputs that wrap other tensors: what a call must agree on beyond shape and dtype."""
+"""Inputs that wrap other tensors: the properties that a call must agree on beyond shape and dtype."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _same(given: Any, expected: Any) -> bool:
 
 
 def class_guards(name: str, leaf: Any) -> Iterator[str]:
-    """The same as Python over `L['name']`, as far as it can be written: what is checked after `torch.export.load`."""
+    """The same as Python over `L['name']`, as far as it can be written: checked after `torch.export.load`."""
     if not is_wrapper(leaf):
         return
     yield f"type({name}).__qualname__ == {type(leaf).__qualname__!r}"
