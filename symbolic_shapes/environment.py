@@ -1,4 +1,4 @@
-"""The shape environment: symbols, what is known of them, and the answers that follow."""
+"""The shape environment: symbols, facts about them, and the relations that follow."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ class ShapeEnv:
             return None
 
     def evaluate(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN) -> bool:
-        """The truth of a relation in the traced run. What the facts do not settle is asked of the hints, and the
-        answer becomes a fact of kind "guard". DataDependentQuestion if there is no hint."""
+        """The truth of a relation in the traced run. If the facts do not decide it, the hints do, and the outcome
+        becomes a fact of kind "guard". DataDependentQuestion if there is no hint."""
         relation = as_bool(relation)
         answer = self.decide(relation)
         if answer.verdict is not None:
@@ -173,7 +173,7 @@ class ShapeEnv:
 
     # -- facts ----------------------------------------------------------------------------------------
     def assume(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN, kind: str = "check") -> Fact | None:
-        """Record that a relation holds; None if that is known already. ContradictoryFacts names what it clashes with.
+        """Record that a relation holds; None if that is known already. ContradictoryFacts names the conflicting facts.
 
         Under suppression nothing is recorded (and None returned), but a contradiction still raises."""
         relation = as_bool(relation)
@@ -238,7 +238,7 @@ class ShapeEnv:
 
 
 class _KnownBefore:
-    """What an environment knew before a fact; `tell` its listeners what the fact changed."""
+    """The knowledge of an environment before a fact; `tell` notifies its listeners of the changes by the fact."""
 
     def __init__(self, env: ShapeEnv) -> None:
         self._env = env

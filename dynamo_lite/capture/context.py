@@ -47,7 +47,7 @@ class NodeContext(Protocol):
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
         """Whether the program continues after an error of `kinds` at this operator, or raises another, known class.
 
-        An error that a call in a `finally` may raise does not count as another class: the program fails either way.
+        An error that a call in a `finally` may raise does not count as another class: the program fails in any case.
         """
 
     def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:

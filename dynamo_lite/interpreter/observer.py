@@ -1,8 +1,8 @@
 """The one interface between the interpreter and its observer (the tracer).
 
-The interpreter asks or tells an `Observer` at a few well-defined points. Every method here does
-nothing, which is what `interpret()` runs with. A subclass overrides what it needs; the interpreter
-looks once, when it is made, which methods are overridden, so that an unused hook costs nothing.
+The interpreter calls an `Observer` at a few well-defined points. Every method here does nothing;
+`interpret()` runs with this class. A subclass overrides the methods it needs; the interpreter
+determines once, when it is created, which are overridden, so that an unused hook costs nothing.
 
 Vocabulary of `kind`:
 

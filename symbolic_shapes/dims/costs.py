@@ -17,7 +17,7 @@ def costs(table: DimTable, definitions: Mapping[str, DimSpec]) -> list[str]:
 
 
 def _left(old: Named, new: DimSpec) -> str | None:
-    """What is left of a range: `32 of the 128 sizes that it promises: multiples of 4`. None if all of it is."""
+    """The remaining part of a range: `32 of the 128 sizes that it promises: multiples of 4`. None if it is all."""
     lo: Extended
     hi: Extended
     if isinstance(new, Constant):

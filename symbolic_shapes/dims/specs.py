@@ -1,4 +1,4 @@
-"""What a user may say of one input dimension, read from torch.export's own objects without importing torch.
+"""The specifications of one input dimension, read from torch.export's own objects without importing torch.
 
 | the user writes                         | here                        | the size                                    |
 |-----------------------------------------|-----------------------------|---------------------------------------------|
@@ -150,7 +150,7 @@ def _derived(given: Any) -> Derived:
 
 
 def _end(value: Any, default: Extended) -> Extended:
-    """A bound as an int, or an infinity (torch's own infinity compares with integers, and is none)."""
+    """A bound as an int, or an infinity (torch's own infinity compares with integers, and is not a float)."""
     if value is None:
         return default
     if isinstance(value, int):

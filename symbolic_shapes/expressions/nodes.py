@@ -23,7 +23,7 @@ class Node:
     __slots__ = ("__weakref__", "_floats", "_made", "id")
     id: int
     _floats: Any
-    """The float symbols inside (`floats.float_symbols_of`), once they were asked for."""
+    """The float symbols inside (`floats.float_symbols_of`), once computed."""
     _made: dict[Any, Any] | None
     """The nodes of which this one is the newest part, by how they are made."""
 

@@ -71,7 +71,7 @@ def shifted_constant(p: Int, atoms: Sequence[Atom], ranges: Callable[[Atom], Int
     for atom in atoms:
         lo, hi = ranges(atom)
         if isinstance(lo, int):
-            mapping[atom] = atom.as_int() + lo  # the atom now stands for t
+            mapping[atom] = atom.as_int() + lo  # the atom now represents t
         elif isinstance(hi, int):
             mapping[atom] = hi - atom.as_int()
     if any(a not in mapping for a in p.atoms()):

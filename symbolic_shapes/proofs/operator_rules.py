@@ -135,7 +135,7 @@ def _rounded(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool:
 
 
 def exact_rounding(atom: Apply) -> tuple[Any, list[Bool]]:
-    """(what a rounded float is as an integer, the bounds under which it is); (None, []) if nothing is known."""
+    """(a rounded float as an integer, the bounds under which they are equal); (None, []) if nothing is known."""
     x = atom.args[0]
     return _exact_rounding(atom.op, x) if isinstance(x, Float) else (None, [])
 

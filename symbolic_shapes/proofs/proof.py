@@ -47,5 +47,5 @@ def walk(step: Step) -> Iterator[Step]:
 
 
 def facts_used(step: Step) -> tuple[Fact, ...]:
-    """The facts that a proof rests on, in order."""
+    """The facts that a proof uses, in order."""
     return tuple(sorted({s.data[1] for s in walk(step) if s.rule == "fact"}, key=lambda fact: fact.index))

@@ -225,7 +225,7 @@ class Knowledge(Tables):
                 self._record_residue(make_int(terms, p.const), m, step)
 
     def _record_residue(self, q: Int, m: int, step: Step) -> None:
-        """q ≡ 0 (mod m), `step` shows an equation that says so."""
+        """q ≡ 0 (mod m), `step` shows an equation that implies it."""
         form, sign = split(q)
         (mono, coef), *others = form.terms.items()
         if not others and math.gcd(coef, m) == 1:
@@ -287,7 +287,7 @@ class Knowledge(Tables):
         self._restate(best)
 
     def _restate(self, solved: Atom) -> None:
-        """What was known of the forms that contain a solved atom has to be said of what they have become."""
+        """Facts about the forms that contain a solved atom are restated for the new forms."""
         if isinstance(solved, Symbol):
             x = solved.as_int()
             for side, end in (("lo", solved.lo), ("hi", solved.hi)):

@@ -81,7 +81,7 @@ def _is_plain(p: Int) -> bool:
 
 
 def _ends(known: KnownFacts, p: Int) -> Interval:
-    """What bounds and residues say of a plain expression: the ends that `prove_le` can show."""
+    """The bounds and residues of a plain expression: the ends that `prove_le` can show."""
     lo, hi = interval(p, known.range)
     if known.residues:
         m, r = known.residue_of(p)

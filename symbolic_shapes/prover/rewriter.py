@@ -1,4 +1,4 @@
-"""Simplification under what is known: solved equations, and the laws whose condition the facts show.
+"""Simplification by known facts: solved equations, and the laws whose condition the facts show.
 
 Each replaced atom comes with the step that shows it equal to its image, so a rewritten relation carries a proof.
 """

@@ -36,7 +36,7 @@ _ABSENT: Any = object()
 
 
 class Tables:
-    """The state. `steps` counts the elementary inferences done so far: what the cost tests measure; `in_vain` those of
+    """The state. `steps` counts the elementary inferences done so far, for the cost tests; `in_vain` those of
     refutations that showed nothing."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class Tables:
         return found
 
     def bounds(self, p: Int) -> Interval:
-        """The interval of an expression: by its form if something is known of it, and by interval arithmetic."""
+        """The interval of an expression: by the facts about its form, and by interval arithmetic."""
         if not p.terms:
             return p.const, p.const
         p = self.rewriter.simplified(p)
@@ -164,7 +164,7 @@ class Tables:
         return tuple(steps)
 
     def residue_of(self, p: Int) -> Residue:
-        """The residue of an expression: what is known of its form, else by congruence arithmetic."""
+        """The residue of an expression: by the facts about its form, else by congruence arithmetic."""
         form, sign = split(p)
         known = self.residues.get(form)
         if known is not None:

@@ -59,7 +59,7 @@ def guard_lines(guards: Guards, sources: Mapping[Symbol, str] | None = None, *,
 
 
 def _range_line(symbol: Symbol, guards: Guards, name: Names, signed: bool) -> GuardLine | None:
-    """What is asked of a symbol alone; None if its range is open, or just that of a size."""
+    """The condition on a symbol alone; None if its range is open, or just that of a size."""
     lo, hi = guards.own_range(symbol)
     text = range_text(symbol.as_int(), lo if lo > 0 or signed else -INF, hi, name)
     if not text:
@@ -74,7 +74,7 @@ def namespace() -> dict[str, Any]:
 
 
 def equality_text(guard: SizeGuard, guards: Guards, name: Names) -> str:
-    """`replaced == what it is`"""
+    """`replaced == its image`"""
     assert guard.symbol is not None
     return f"{name(guard.symbol)} == {to_python(guards.images[guard.symbol], name)}"
 

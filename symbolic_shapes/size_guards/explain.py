@@ -1,4 +1,4 @@
-"""Why a guard is there: the lines it came from, what it was made of, what it stands for, what goes wrong without it."""
+"""The reason for a guard: its lines, the facts it was made of, the facts it replaces, the consequence without it."""
 
 from __future__ import annotations
 

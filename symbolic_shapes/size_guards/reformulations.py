@@ -53,7 +53,7 @@ def quotient(relation: Bool, example: Mapping[Symbol, int]) -> list[Bool] | None
 
 
 def one_residue(relation: Bool, example: Mapping[Symbol, int]) -> list[Bool] | None:
-    """A relation of one symbol that only asks for its residue: s % m == r, with the smallest m; or nothing at all."""
+    """A relation of one symbol that only fixes its residue: s % m == r, with the smallest m; or nothing at all."""
     symbol = sole_symbol(relation)
     modulus = period(relation) if symbol else 1
     if symbol is None or not 1 < modulus <= RESIDUE_LIMIT:

@@ -1,4 +1,4 @@
-"""Sizes that are broadcast, where some are symbols: the common shape, and what eager checks of it."""
+"""Sizes that are broadcast, if some are symbols: the common shape, and eager's checks of it."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class SymbolicCache:
         if not _is_symbolic(args) and not (kwargs and _is_symbolic(kwargs.values())):
             return self._torch(self._mode, func, types, args, kwargs)
         if func is _ITEM:
-            func = _NUMBER  # torch's own form of item() asks for the data where the tensor's offset is symbolic
+            func = _NUMBER  # torch's own form of item() reads the data if the tensor's offset is symbolic
         if not self.enabled:
             return self._run(func, types, args, kwargs)
         tensors: list[FakeTensor] = []
@@ -179,7 +179,7 @@ class SymbolicCache:
             except DataDependentError:
                 if not func._can_decompose():
                     raise
-                with self._mode:  # torch's form in Python (torch._refs) asks what its C++ form may not
+                with self._mode:  # torch's form in Python (torch._refs) may compare more than its C++ form
                     result = func.decompose(*args, **kwargs)
                 if result is NotImplemented:
                     raise
@@ -192,7 +192,7 @@ class SymbolicCache:
         return larger_example.run(self._env, kernel, (*args, *kwargs.values()))
 
     def _note_count(self, found: torch.Tensor, tensor: torch.Tensor) -> None:
-        """No more elements are found than there are, which torch says of constant sizes alone."""
+        """Records that no more elements are found than there are, which torch does for constant sizes alone."""
         if type(found.shape[0]) is torch.SymInt and sum(type(size) is not int for size in tensor.shape) == 1:
             count, whole = found.shape[0], math.prod(tensor.shape)
             most = le(self._env.unwrap(count), self._env.unwrap(whole))

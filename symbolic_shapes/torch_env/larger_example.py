@@ -54,7 +54,7 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
             if _asks_less(env, core.facts[count:], facts) and layouts[0] == layouts[1]:
                 return other[0]
             core.rollback(mark)
-    heard, core.listeners = core.listeners, []  # they have been told of these facts
+    heard, core.listeners = core.listeners, []  # they have received these facts
     try:
         for fact in facts:
             core.assume(fact.relation, fact.origin, fact.kind)
@@ -66,8 +66,8 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
 def _of_large(
     env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], large: Bool, may_copy: bool
 ) -> tuple[Any] | None:
-    """What the kernel gives where the sizes of its arguments satisfy `large`; None if it does not take them so (two
-    sizes that are both 1 are broadcast). The facts that it asks for stay, if it gives something."""
+    """The kernel's result if the sizes of its arguments satisfy `large`; None if it does not accept them (two sizes
+    that are both 1 are broadcast). The facts that it requires stay, if there is a result."""
     core, wanted = env.core, large
     if env.hint_of(large) and may_copy:  # the example may be the one size at which it is a view
         wanted = and_(large, *(ge(s.as_int(), FAR + 4 * int(s.hint or 0)) for s in symbols_of(large)))
@@ -86,8 +86,8 @@ def _of_large(
 
 @contextmanager
 def _asked_anew(env: TorchShapeEnv, args: Iterable[Any]) -> Iterator[None]:
-    """Within, and behind it, the arguments do not know any more what they were asked about their layout: C++ keeps the
-    answers that the example gave (c10/core/SymbolicShapeMeta.h), which are those of a guard."""
+    """Within and after it, the arguments have no cached answers about their layout: C++ keeps the answers that the
+    example gave (c10/core/SymbolicShapeMeta.h), which are those of a guard."""
     _forget_answers(env, args)
     try:
         yield
@@ -104,7 +104,7 @@ def _forget_answers(env: TorchShapeEnv, args: Iterable[Any]) -> None:
 
 
 def _asks_less(env: TorchShapeEnv, facts: Sequence[Fact], than: Sequence[Fact]) -> bool:
-    """Whether fewer answers became guards, and all that was asked holds in the example."""
+    """Whether fewer answers became guards, and all conditions hold in the example."""
     guards, before = ([fact for fact in part if fact.kind == "guard"] for part in (facts, than))
     return len(guards) < len(before) and all(env.hint_of(fact.relation) is True for fact in facts)
 

@@ -26,7 +26,7 @@ from dynamo_lite.symbolic_shapes.torch_node.ranges import int_end, range_relatio
 
 
 class FactRecorder:
-    """Adds facts to an environment: answers taken from the example, what the program asserts, ranges."""
+    """Adds facts to an environment: answers taken from the example, assertions of the program, ranges."""
 
     def __init__(self, env: Environment, expressions: Expressions, memo: Memo, context: QueryContext) -> None:
         self._env = env
@@ -71,7 +71,7 @@ class FactRecorder:
         return True
 
     def demand(self, relation: Any) -> bool:
-        """`expect_true` of what an operator checks in eager as well, and raises where it does not hold."""
+        """`expect_true` for a condition that an operator checks in eager as well, raising if it does not hold."""
         origin = replace(self.asked_at(), eager_raises=True)
         return self.expect_true(relation, origin=lambda: origin)
 
@@ -98,7 +98,7 @@ class FactRecorder:
         return replace(self.asked_at(), eager_raises=True)
 
     def asked_at(self) -> Origin:
-        """The program's line that asks; with the operator, if it is one."""
+        """The program's line of the query; with the operator, if it is made by one."""
         line = self._env.where()
         operator = self._context.operator
         if operator is None:

@@ -14,7 +14,7 @@ from dynamo_lite.symbolic_shapes.torch_node.query_kinds import QueryContext
 
 
 class Environment(Protocol):
-    """TorchShapeEnv, for files that it is built from. Methods and attributes mean what they do there."""
+    """TorchShapeEnv, for its component files. Methods and attributes have the same meaning as there."""
 
     core: ShapeEnv
     settings: Any

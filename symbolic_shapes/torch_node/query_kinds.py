@@ -27,8 +27,8 @@ KERNELS = {
     **dict.fromkeys((
         "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"),
         LAYOUT_ONLY),
-    # One formula gives the result's sizes for all sizes of the arguments. (What a kernel demands of sizes 0 and 1 it
-    # demands at run time too.)
+    # One formula gives the result's sizes for all sizes of the arguments. (A kernel's conditions on sizes 0 and 1 apply
+    # at run time too.)
     **dict.fromkeys((
         "aten::linear", "aten::matmul", "aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::embedding",
         "aten::einsum", "aten::tensordot", "aten::bilinear", "aten::inner", "aten::outer", "aten::ger", "aten::cumsum",
@@ -43,7 +43,7 @@ KERNELS = {
         "aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d",
         "aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool1d",
         "aten::adaptive_max_pool2d"), LAYOUT_ONLY),
-    # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
+    # They call `guard_or_false` for sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
     **dict.fromkeys((
         "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
         "aten::mkldnn_convolution"), CHOICE),
@@ -64,7 +64,7 @@ def kernel_kind(func: Any) -> int | None:
 
 
 class QueryContext:
-    """Follows who asks.
+    """Tracks the origin of queries.
 
     Attributes:
         operator: the OpOverload whose kernel is running, None while the program itself does.

@@ -50,7 +50,7 @@ def _unevaluated(head: Any) -> Any:
 
 def _divided_as_it_stands(head: Any, meaning: Callable[[int, int], int]) -> Any:
     def build(p: Any, d: Any) -> Any:
-        if p.is_Integer and d.is_Integer and d:  # sympy decided what was chosen from, by the sign of a symbol
+        if p.is_Integer and d.is_Integer and d:  # sympy has chosen by the sign of a symbol
             return sympy.Integer(meaning(int(p), int(d)))
         return head(p, d, evaluate=False)
 
@@ -112,7 +112,7 @@ TORCH = PLAIN.extended(
         "floor": heads.FloorToInt, "ceil": heads.CeilToInt, "trunc": heads.TruncToInt, "round": heads.RoundToInt,
         "to_float": heads.ToFloat, "int_truediv": heads.IntTrueDiv, "div": heads.FloatTrueDiv,
         "round_digits": heads.RoundDecimal, "trunc_float": heads.TruncToFloat,
-        # As it stands: sympy would reorder and merge terms, which float arithmetic does not admit.
+        # Unevaluated: sympy would reorder and merge terms, which float arithmetic does not admit.
         "add": _unevaluated(sympy.Add), "mul": _unevaluated(sympy.Mul),
         "sub": lambda a, b: sympy.Add(a, sympy.Mul(-1, b, evaluate=False), evaluate=False),
         "neg": lambda a: sympy.Mul(-1, a, evaluate=False), "abs": _unevaluated(sympy.Abs),

@@ -1,4 +1,4 @@
-"""The versions of torch that this is tested with, and what an import with another one does.
+"""The versions of torch that this is tested with, and the check when another one is imported.
 
 pyproject.toml has the same range; tests/torch_versions/test_supported.py compares them.
 """

@@ -135,7 +135,7 @@ class Size:
 
 
 class LayoutSize(Size):
-    """A size that torch compares to lay a result out: the outcome for all sizes from 2 on is used, if the example's is
+    """A size that torch compares for the layout of a result: the outcome for all sizes from 2 on is used, if the example's is
     the same (see torch_env/decisions.py). No fact is needed.
 
     Attributes:

@@ -109,7 +109,7 @@ class Translation(Protocol):
         """The SymInt, SymFloat or SymBool (or number)."""
 
     def binding(self, symbol: sympy.Symbol) -> sympy.Symbol | None:
-        """The name of an unbacked symbol that a node binds; None if it is no longer a symbol."""
+        """The name of an unbacked symbol that a node binds; None if it is not a symbol any more."""
 
 
 class _Symbols:
