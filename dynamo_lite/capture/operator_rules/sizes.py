@@ -135,8 +135,8 @@ class Size:
 
 
 class LayoutSize(Size):
-    """A size that torch compares for the layout of a result: the outcome for all sizes from 2 on is used, if the example's is
-    the same (see torch_env/decisions.py). No fact is needed.
+    """A size that torch compares for a result's layout: the outcome for all sizes from 2 on is used, if the example's
+    is the same (see torch_env/decisions.py). No fact is needed.
 
     Attributes:
         large: that the sizes of the result are 2 or more: if one is 1, its stride is irrelevant.
