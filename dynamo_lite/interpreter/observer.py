@@ -74,15 +74,15 @@ class Observer:
         return NOT_HANDLED
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        """After a C callable or a trusted Python function returned. Returns what the program sees."""
+        """After a C callable or a trusted Python function returned. Returns the result for the program."""
         return result
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
-        """After an operator of operands that are not all built-in numbers. Returns what the program sees."""
+        """After an operator of operands that are not all built-in numbers. Returns the result for the program."""
         return result
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
-        """After the program read `value`. Returns what the program sees (usually `value`)."""
+        """After the program read `value`. Returns the value for the program (usually `value`)."""
         return value
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:

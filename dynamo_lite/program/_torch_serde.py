@@ -2,8 +2,8 @@
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0, which read the text of each expression again, for each of its parts print
 the part and look at all parts of it again, and walk shared parts as if they were a tree. A size divided twenty times
-over takes minutes. Here each text is read once, each part is made once and looked at once; what the deserializer keeps
-is the same.
+over takes minutes. Here each text is read once, each part is made once and looked at once; the deserializer's state is
+the same.
 """
 
 from __future__ import annotations

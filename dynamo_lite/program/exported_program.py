@@ -46,14 +46,14 @@ _STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 class Program(ExportedProgram):
     """An ExportedProgram whose `module()` checks its inputs before torch does: shape, dtype, structure and constants.
 
-    torch checks shapes, structure and constants by assertions that name what was expected; they stay in the graph, and
-    are what a program has after `torch.export.load` (docs/capture.md).
+    torch checks shapes, structure and constants by assertions that name the expected value; they stay in the graph, and
+    remain in a program after `torch.export.load` (docs/capture.md).
 
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
-    `asked` is what its Python code has asked of dtypes and modes; None if that is not known.
-    `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
-    `state_reads` what it has read of containers beside their leaves. `apart`: no container may be at two places of a
-    call, but those of these pairs; None if it does not matter.
+    `asked`: the dtypes and modes that its Python code has read; None if that is not known.
+    `key_orders` names dicts among the arguments and the keys whose order in them the program has read;
+    `state_reads` its reads of containers beside their leaves. `apart`: no container may be at two places of a
+    call, except those of these pairs; None if it does not matter.
     `lost_gradients`: results whose gradient is not eager's.
     `is_traced_again`: torch is about to trace `module()` again, and is to find its own operators there.
     """
@@ -231,7 +231,7 @@ def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
 
 
 def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
-    """`Program.input_paths` of a program that was loaded: what an object's parts are may depend on their kinds."""
+    """`Program.input_paths` of a program that was loaded: the parts of an object may depend on their kinds."""
     leaves = user_values(program)
     signature = program.module_call_graph[0].signature
     assert signature is not None
@@ -242,7 +242,7 @@ def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
 
 
 def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
-    """Guards on the inputs' dtypes, and on what has to be an integer, in the form that outlives `torch.export.save`.
+    """Guards on the inputs' dtypes, and on inputs that must be integers, in the form that outlives `torch.export.save`.
 
     torch itself checks neither. expected: the values of the inputs' placeholders.
     """

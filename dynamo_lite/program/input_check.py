@@ -29,12 +29,12 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 @dataclass
 class InputCheck:
-    """`expected[i]` is what the i-th flat input was when the program was exported: a FakeTensor or a constant.
+    """`expected[i]` is the i-th flat input at the export: a FakeTensor or a constant.
 
-    `sizes` looks at what varies, and at the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
-    names are such that torch cannot write checks of its own. `dtypes`: what an input may have instead of the dtype that
-    it was exported with, once the module was converted; None: any. `state`: what the program has read of containers
-    beside their leaves. `apart`: as of the program. `changed`: what a decomposed program changes.
+    `sizes` checks sizes that vary, and the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
+    names are such that torch cannot write checks of its own. `dtypes`: the dtypes accepted in place of that of the
+    export, once the module was converted; None: any. `state`: the program's reads of containers beside their leaves.
+    `apart`: as of the program. `changed`: the inputs that a decomposed program changes.
     """
 
     in_spec: pytree.TreeSpec

@@ -153,7 +153,7 @@ def describe(value: Any) -> dict[str, Any]:
 
 
 def _operator(node: fx.Node) -> str:
-    """ "aten.linear.default", or the name of what is called."""
+    """ "aten.linear.default", or the name of the callee."""
     if node.op != "call_function":
         return str(node.target)
     return str(node.target) if "." in str(node.target) else getattr(node.target, "__name__", str(node.target))

@@ -101,7 +101,7 @@ class Tables:
         self.version += 1
         self.rewriter.forget()
 
-    # -- what is known of an atom or an expression ----------------------------------------------------------------
+    # -- facts about an atom or an expression ---------------------------------------------------------------------
     def range(self, atom: Atom) -> Interval:
         """The interval of an atom."""
         lo: Extended

@@ -169,7 +169,7 @@ RULES: dict[str, Callable[[Bool, Derivation, frozenset[Symbol]], None]] = {
 }
 
 
-# -- what the rules compute ----------------------------------------------------------------------------------
+# -- computations of the rules -------------------------------------------------------------------------------
 def declared_end(symbol: Symbol, side: str) -> Bool:
     """`symbol >= lo` or `symbol <= hi` of the declared range; TRUE for an infinite end."""
     end = symbol.lo if side == "lo" else symbol.hi

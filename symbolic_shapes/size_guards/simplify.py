@@ -153,7 +153,7 @@ class Simplifier:
         for used in symbols_of(image):
             self._users.setdefault(used, {})[symbol] = None
 
-    # -- simpler ways to say the rest -------------------------------------------------------------------------------
+    # -- simpler forms of the rest ----------------------------------------------------------------------------------
     def _reformulate(self) -> bool:
         changed = False
         for relation in list(self.active):
@@ -300,7 +300,7 @@ class Simplifier:
                 ends[symbol, side] = value, (bound,)
         return ends
 
-    # -- what the others entail ------------------------------------------------------------------------------------
+    # -- relations entailed by the others -----------------------------------------------------------------------------
     def _minimise(self) -> list[Bool]:
         """Drop each relation that the simpler ones entail, then those that all the others entail."""
         env = self._environment([])

@@ -48,7 +48,7 @@ class DataDependentError(GuardOnDataDependentSymNode):
 
 
 class Decisions:
-    """The truth of relations and the values of expressions in the traced run, and what they cost (module's docstring).
+    """The truth of relations and the values of expressions in the traced run, and their cost (module's docstring).
 
     Attributes:
         derived_sizes: atoms that occur in sizes of tensors, with the size (`Memo.decide_large`).

@@ -158,7 +158,7 @@ class TorchShapeEnv:
         if self.client is not None:
             self.client.refuses_size(error)
 
-    # -- who asks -------------------------------------------------------------------------------------------------
+    # -- the origin of a query ------------------------------------------------------------------------------------
     @property
     def operator(self) -> Any:
         """The OpOverload whose kernel is running, None while the program itself does."""

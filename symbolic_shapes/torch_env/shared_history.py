@@ -149,7 +149,7 @@ class Past:
         """The number, or the SymInt, that corresponds here to a number of a state."""
         return self._env.wrap(self.ours(value)) if isinstance(value, Int) else value
 
-    # -- what is known ------------------------------------------------------------------------------------------------
+    # -- shared results ----------------------------------------------------------------------------------------------
     def add_facts(self, facts: tuple[tuple[Bool, str], ...]) -> None:
         """Record the facts of an environment with the same history: none of them is known here."""
         for relation, kind in facts:

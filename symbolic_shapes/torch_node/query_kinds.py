@@ -80,7 +80,7 @@ class QueryContext:
 
     @contextmanager
     def inside_operator(self, func: Any = None) -> Iterator[None]:
-        """Within, the kernel of an operator (an OpOverload) asks, not the program (see the module's docstring)."""
+        """A context in which queries are those of an operator's kernel (an OpOverload), not the program's."""
         before: int = self.inside
         caller = self.operator
         self.operator = func if func is not None else caller
@@ -94,7 +94,7 @@ class QueryContext:
 
     @contextmanager
     def inside_torch(self) -> Iterator[None]:
-        """Within, a Python function of torch's own runs. What it asks in Python decides what it does, as ever."""
+        """A context in which a Python function of torch's own runs. Its queries in Python decide its path."""
         before, self.in_torch = self.in_torch, True
         try:
             yield
@@ -103,8 +103,8 @@ class QueryContext:
 
     @contextmanager
     def laying_out(self) -> Iterator[None]:
-        """Within, what no operator's kernel asks is about the strides of a result: the answer for large sizes will do,
-        and the asker goes on if there is none."""
+        """A context in which queries outside of kernels are about the strides of a result: the answer for large sizes
+        will do, and the caller continues if there is none."""
         before, self.lays_out = self.lays_out, True
         try:
             yield
@@ -122,10 +122,10 @@ class QueryContext:
 
     @property
     def in_kernel(self) -> bool:
-        """Whether the kernel of an operator asks."""
+        """Whether the query is made by the kernel of an operator."""
         return self.inside != PROGRAM
 
     @property
     def asking(self) -> tuple[int, bool]:
-        """Who asks, as far as answers depend on it: a kind of kernel or the program, and whether `exactly`."""
+        """The origin of a query, as far as answers depend on it: a kind of kernel or the program, and `exactly`."""
         return self.inside, self.is_exact

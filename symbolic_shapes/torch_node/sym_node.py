@@ -56,7 +56,7 @@ class SymNode(TorchSymNode):
         self._current = core
         self.known_hint: Any = constant
 
-    # -- what it is ---------------------------------------------------------------------------------------
+    # -- properties of the expression -----------------------------------------------------------------------
     @property
     def _expr(self) -> Any:
         """The sympy form as it was made."""

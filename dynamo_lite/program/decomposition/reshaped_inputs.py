@@ -40,9 +40,9 @@ def reshaped(program: ExportedProgram) -> str | None:
 
 
 def _written(node: fx.Node) -> Iterator[tuple[fx.Node, int | None, Any]]:
-    """The arguments that an operator writes into and returns: each with the result that it is (None: the only one), and
-    the value of that result. What a result is besides is none of theirs: a custom operator that writes into one
-    argument may return a tensor of its own.
+    """The arguments that an operator writes into and returns: each with the index of its result (None: the only one),
+    and the value of that result. Other results do not count: a custom operator that writes into one argument may return
+    a tensor of its own.
     """
     if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable:
         return

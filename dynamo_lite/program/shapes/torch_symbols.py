@@ -263,7 +263,7 @@ class Values:
         self._metas: dict[int, tuple[TensorMetadata, TensorMetadata]] = {}
 
     def rewrite(self, meta: dict[str, Any]) -> None:
-        """Replaces what a node knows of its value."""
+        """Replaces a node's metadata about its value."""
         if "val" in meta:
             meta["val"] = self.value(meta["val"])
         if "tensor_meta" in meta:
@@ -334,7 +334,7 @@ class Values:
         return new.requires_grad_(tensor.requires_grad)
 
     def _strided(self, tensor: FakeTensor) -> torch.Tensor:
-        """A meta tensor with these sizes. as_strided asks nothing about them; empty_strided asks 86 questions."""
+        """A meta tensor with these sizes. as_strided compares none of them; empty_strided makes 86 comparisons."""
         sizes, strides = [self.value(s) for s in tensor.shape], [self.value(s) for s in tensor.stride()]
         offset = self.value(tensor.storage_offset())
         with self.symbols.shape_env.suppress_guards():
