@@ -1,10 +1,10 @@
 """Guards: the conditions under which an exported program is right.
 
-A `Source` says where a value was read from, a `Guard` what it has to be there, a `GuardSet` checks all guards of a
-trace with one generated function and explains what failed. docs/guards.md has the whole picture.
+A `Source` is the path from which a value was read, a `Guard` a condition on the value at a source. A `GuardSet` checks
+all guards of a trace with one generated function and explains a failure. docs/guards.md has an overview.
 
-Made by `tracing/assumptions` after a run; asked by users and by dynamo_lite.check. Imports no tracer, and of torch's
-private API only what `_torch_dispatch.py` names.
+Created by `tracing/assumptions` after a run; checked by users and by dynamo_lite.check. Imports no tracer, and of
+torch's private API only the names in `_torch_dispatch.py`.
 """
 
 if __name__ == "guards":  # by the name of the folder, in a checkout

@@ -11,7 +11,7 @@ from torch._C import _dispatch_keys as _dispatch_keys
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "guards on tensors"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol(

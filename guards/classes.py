@@ -20,7 +20,7 @@ INERT = frozenset(
         "orig_bases", "parameters", "qualname", "slots", "static_attributes", "weakref",
     )
 )  # fmt: skip
-"""Names with underscores that Python itself never looks up on a type to decide what an operation does."""
+"""Names with underscores that Python never looks up on a type to determine the result of an operation."""
 
 
 def mro_of(cls: type) -> tuple[type, ...]:
@@ -70,7 +70,7 @@ def _is_special(name: Any) -> bool:
 
 def has_entry(cls: type, name: str) -> bool:
     """Whether a class or one of its bases has `name` in its namespace."""
-    for base in _mro(cls):  # noqa: SIM110  a generator takes twice as long, and sets of guards ask often
+    for base in _mro(cls):  # noqa: SIM110 a generator takes twice as long, and guard sets call this often
         if name in _namespace(base):
             return True
     return False
@@ -87,7 +87,7 @@ def namespace_of(cls: type) -> Any:
 
 
 def registrations(cls: type) -> tuple[Any, ...]:
-    """What was registered with an abstract class and with its subclasses (`abc.ABCMeta.register`)."""
+    """The classes registered with an abstract class and with its subclasses (`abc.ABCMeta.register`)."""
     found, todo, seen = [], [cls], set()
     while todo:
         base = todo.pop()

@@ -1,8 +1,8 @@
 """A guard set as one Python function.
 
-Each prefix of a path is read once into a variable of its own. The function returns the index of the first guard that
-does not hold, -1 if all do. What a read raises is a failure of the guard on whose behalf it was made: the line of the
-generated code tells which (nothing is paid for that while the guards hold).
+Each prefix of a path is read once, into its own variable. The function returns the index of the first guard that does
+not hold, or -1 if all hold. An exception in a read counts as a failure of the guard that the read was generated for.
+The guard is found by the line number in the generated code, which costs nothing while the guards hold.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ Check = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[int, Exception | 
 
 
 def ranked(guards: Sequence[Guard]) -> list[int]:
-    """The indices in the order in which the guards are asked."""
+    """The indices in the order in which the guards are checked."""
 
     def order(index: int) -> tuple[int, int]:
         guard = guards[index]
         of_module = guard.kind == "tensor" and guard.line is not None
         group = 0 if guard.kind in EARLY and not of_module else 2 if guard.kind in LATE else 1
         if guard.kind == "state":
-            group = -1  # before the tensors: with a function mode on, asking a tensor would run the mode
+            group = -1  # before the tensors: with a function mode on, a read of a tensor's metadata would run the mode
         return (group, index)  # in the order of discovery within a group: depth by depth from the roots
 
-    # not by len(): a program may have replaced it by now, and the guard on that has to be asked
+    # not by len(): a program may have replaced it by now, and the guard on len() has to be checked
     return sorted((index for index, _ in enumerate(guards)), key=order)
 
 
 def type_guards(guards: Sequence[Guard]) -> dict[int, int]:
-    """For the source of each guard that says what is there: its index. It is asked before a step goes through that."""
+    """Maps the source of each guard on a type or an identity to its index. It is checked before a step from there."""
     return {id(g.source): i for i, g in enumerate(guards) if g.kind in ("type", "is", "same") and g.source is not None}
 
 
 class Compiler:
-    """Writes the function for `guards`. `arguments` are the names of the call's tensors and constants, for guards that
-    are written as Python over `L`: name → the source of that argument; `namespace` holds what else those use. The
-    guards `left_out`, by index, are not asked."""
+    """Generates the function for `guards`. `arguments` maps the names of the call's tensors and constants to their
+    sources, for guards that are written as Python over `L`; `namespace` has the other names that those use. The guards
+    in `left_out`, by index, are not checked."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Compiler:
         return KINDS[kind].fails.format(v=variable, c=constant, w=other)
 
     def _read(self, path: Source, index: int) -> str:
-        """The variable that holds what is at `path`; the guard on its parent's type stands before the step."""
+        """The variable that holds the value at `path`. The guard on its parent's type is emitted before the step."""
         known = self._variables.get(id(path))
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""One guard: a condition on what is found at a source, and the line of the program that made it needed."""
+"""One guard: a condition on the value at a source, and the line of the program that made it necessary."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dynamo_lite.guards.source import Source
 class Guard:
     """`kind` is a row of kinds.KINDS; `expected` its constant; `other` the second source of a guard on two places.
 
-    `line` says which line of the program read the value: anything with a text (made on demand), or None for
-    what every program rests on (the form of the call, torch's switches). Its `brief`, if it has one, is the text for a
-    place where there is one line.
+    `line` is the line of the program that read the value: any object with a text (made on demand), or None for
+    conditions of every program (the form of the call, torch's switches). Its attribute `brief`, if it has one, is a
+    text of one line.
     """
 
     __slots__ = ("expected", "kind", "line", "other", "source")
@@ -46,7 +46,7 @@ class Guard:
         return f"{name}: {self.expects()}" if name else self.expects()
 
     def expects(self) -> str:
-        """What is expected, as a phrase."""
+        """The expected value or condition, as a phrase."""
         if self.kind == "state":
             return f"{self.expected.text} == {self.expected.value!r}"
         if self.kind in ("same", "distinct"):

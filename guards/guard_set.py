@@ -43,7 +43,7 @@ class GuardSet(Sequence[Guard]):
 
     @cached_property
     def _any_weights(self) -> Check:
-        # indices stay those of the whole set: what is left out holds always
+        # indices remain those of the whole set: the omitted guards always hold
         left_out = frozenset(i for i, guard in enumerate(self._guards) if guard.kind == "same_tensor")
         return Compiler(self._guards, self._arguments, self._namespace, left_out).compile()
 
@@ -81,8 +81,8 @@ class GuardSet(Sequence[Guard]):
         return Failure(index, guard, found, error)
 
     def explain(self, failure: Failure | int) -> str:
-        """What was expected, what was found and which line of the program needed it; for the index of a guard, what it
-        demands and why."""
+        """Returns the expected value, the value found and the line of the program that needed it. For the index of a
+        guard, returns its condition and that line."""
         if not isinstance(failure, int):
             return str(failure)
         guard = self._guards[failure]

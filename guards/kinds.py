@@ -1,8 +1,8 @@
-"""The kinds of guards: what each demands, as generated code and in words. One row a kind.
+"""The kinds of guards: the condition of each, as generated code and in words. One row per kind.
 
 `fails` is Python that is true when the guard does not hold: {v} is the value's variable, {c} the constant `expected`,
-{w} the variable of the guard's other source. The kinds are listed with the cheapest and likeliest to fail first:
-the compiled function asks in that order (a guard that another one's path rests on comes before it all the same).
+{w} the variable of the guard's other source. The cheapest kinds and those likeliest to fail come first: the compiled
+function checks in that order (except that a guard which another one's path depends on comes before it).
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ HELPERS: Mapping[str, Any] = {
     "_has_entry": classes.has_entry,
     "_has_another_form": classes.has_another_form,
 }
-"""What the generated code of KINDS calls."""
+"""The helpers that the generated code of KINDS calls."""
 
 EARLY = frozenset({"unknown", "arguments", "keywords", "tensor", "python", "state"})
 LATE = frozenset({"plain_code", "code", "class", "unset", "no_attribute"})

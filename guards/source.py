@@ -1,9 +1,9 @@
-"""Where a value was read from: a path that starts at something named and is followed step by step.
+"""The source of a value: a path that starts at a named value and is followed step by step.
 
-A `Source` is followed twice: by the code that `compiler.py` generates (fast, each shared prefix once), and by `follow`
-(slow, to say what was found). Both use the same table `STEPS`. No step runs code of the user: an instance's attribute
-is read from its `__dict__`, an item through the built-in type's own method. That needs the parent to have the type that
-it had, so a guard on the parent's type stands before each such step.
+A `Source` is followed by the code that `compiler.py` generates (fast, each shared prefix once) and by `follow` (slow,
+for messages). Both use the table `STEPS`. No step runs code of the user: an instance's attribute is read from its
+`__dict__`, an item through the built-in type's own method. This requires that the parent's type has not changed, so a
+guard on the parent's type is checked before each such step.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dynamo_lite.guards import classes
 
 
 class SourceStep(NamedTuple):
-    """One way to get from a value to a part of it.
+    """One step from a value to a part of it.
 
-    `code` is Python with {p}, the parent's variable, and {k}, the key; `text` shows the step to people in the same way.
+    `code` is Python with {p}, the parent's variable, and {k}, the key; `text` is the same step as displayed to users.
     """
 
     code: str
@@ -79,7 +79,7 @@ HELPERS: Mapping[str, Any] = {
     "_tuple_item": tuple.__getitem__,
     "_deque_item": collections.deque.__getitem__,
 }
-"""What the generated code of STEPS calls."""
+"""The helpers that the generated code of STEPS calls."""
 
 _REGISTRIES = frozenset({"_modules", "_parameters", "_buffers"})
 """Dicts of an nn.Module whose entries are read as its attributes."""
@@ -132,7 +132,7 @@ class Source:
         return None
 
     def follow(self, call: tuple[Any, Any, Any]) -> Any:
-        """The value that is there now; `call` is (mod, args, kwargs). Raises what a step raises."""
+        """The current value at this source; `call` is (mod, args, kwargs). Raises what a step raises."""
         steps = []
         source: Source | None = self
         while source is not None:

@@ -12,10 +12,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TensorFacts:
-    """What a trace knows of a tensor from outside. Sizes and strides that are None may be anything.
+    """The metadata of a tensor that existed before the trace. Sizes and strides that are None are not checked.
 
-    `keys` are the dispatch keys (torch._C._dispatch_keys), None where they are not asked for; `strides` is None for a
-    layout that has none, and where sizes are open: then `contiguous` says whether it is.
+    `keys` are the dispatch keys (torch._C._dispatch_keys), None if they are not checked. `strides` is None for a layout
+    without strides, and if sizes are dynamic: then `contiguous` is whether the tensor is contiguous.
     """
 
     cls: type
@@ -30,7 +30,7 @@ class TensorFacts:
 
     @property
     def is_plain(self) -> bool:
-        """Whether "contiguous" says all about the strides: no dimension of size 1 or 0, whose stride may be any."""
+        """Whether contiguity determines the strides: no dimension has size 1 or 0, where the stride is arbitrary."""
         sizes = [size for size in self.sizes if size is not None]
         if len(sizes) != len(self.sizes) or self.strides is None or min(sizes, default=2) < 2:
             return False
@@ -63,8 +63,8 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
     from dynamo_lite.guards._torch_dispatch import DisableTorchFunctionSubclass, _dispatch_keys
 
     with DisableTorchFunctionSubclass():
-        # A size that another environment holds open (a FakeTensor in a program's `meta`) is asked nothing: the answer
-        # would be a fact there, and fix it.
+        # A size that belongs to another environment (a FakeTensor in a program's `meta`) is not evaluated: the result
+        # would become a fact in that environment and specialize the size.
         is_known = all(map(_is_int, tensor.shape))
         dynamic = (*dynamic, *(i for i, size in enumerate(tensor.shape) if not _is_int(size)))
         sizes = tuple(None if i in dynamic else int(size) for i, size in enumerate(tensor.shape))
@@ -147,7 +147,7 @@ def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
 
 
 def helpers() -> dict[str, Any]:
-    """What the code of `fails` calls. (Guards on Python values need no torch.)"""
+    """The helpers that the code of `fails` calls. (Guards on Python values need no torch.)"""
     from dynamo_lite.guards._torch_dispatch import _dispatch_keys
 
     return {"_difference": difference, "_dispatch_keys": _dispatch_keys}

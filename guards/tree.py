@@ -59,7 +59,7 @@ def _line(guard: Guard, lines: bool) -> str:
 
 
 def brief_line(guard: Guard) -> str:
-    """Where the program asked, in one line: the last frame and its source."""
+    """The line of the program that made the guard, in one line: the last frame and its source."""
     if guard.line is None:
         return ""
     brief: str | None = getattr(guard.line, "brief", None)

@@ -51,7 +51,7 @@ def _same_float(found: float, expected: float) -> bool:
 
 
 def same_keys(found: Any, expected: list[Any]) -> bool:
-    """Whether the keys of a dict are these, in this order. Keys that are no atoms are compared by identity."""
+    """Whether a dict has exactly these keys, in this order. Keys that are not atoms are compared by identity."""
     keys = list(dict.keys(found)) if not isinstance(found, collections.OrderedDict) else ordered_keys(found)
     if len(keys) != len(expected):
         return False

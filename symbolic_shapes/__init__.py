@@ -6,7 +6,7 @@
     >>> env.decide(((n + 7) // 8) * 8 >= n).verdict
     True
 
-`torch_env` puts torch's protocol in front of it, `program/shapes` makes its symbols. Below it: expressions, proofs,
+`torch_env` implements torch's protocol with it, `program/shapes` makes its symbols. Below it: expressions, proofs,
 prover; on top of it: size_guards and dims. No torch here.
 """
 

@@ -1,4 +1,4 @@
-"""The shape environment: symbols, what is known of them, and the answers that follow."""
+"""The shape environment: symbols, facts about them, and the relations that follow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ShapeEnv:
         symbols: name -> Symbol, in order of creation.
         facts: the log of `Fact`s.
         version: changes whenever an answer may change (a fact was recorded or rolled back).
-        listeners: told of each new symbol and fact, and of what the fact changed (listener.py).
+        listeners: called with each new symbol and fact, and the changes by the fact (listener.py).
     """
 
     def __init__(self) -> None:
@@ -84,9 +84,9 @@ class ShapeEnv:
 
     # -- questions ------------------------------------------------------------------------------------
     def decide(self, relation: Bool | bool) -> Answer:
-        """What follows from the facts, without hints: PROVED, REFUTED or UNKNOWN, with the facts used.
+        """Decide a relation by the facts, without hints: PROVED, REFUTED or UNKNOWN, with the facts used.
 
-        Knowledge only grows between rollbacks, so a proof stays one; only "unknown" is asked again after a new fact.
+        Knowledge only grows between rollbacks, so a proof stays valid; "unknown" is recomputed after a new fact.
         """
         found = self._proved.get(relation)  # type: ignore[arg-type]
         if found is not None:
@@ -113,8 +113,8 @@ class ShapeEnv:
             return None
 
     def evaluate(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN) -> bool:
-        """The truth of a relation in the traced run. What the facts do not settle is asked of the hints, and the
-        answer becomes a fact of kind "guard". DataDependentQuestion if there is no hint."""
+        """The truth of a relation in the traced run. If the facts do not decide it, the hints do, and the outcome
+        becomes a fact of kind "guard". DataDependentQuestion if there is no hint."""
         relation = as_bool(relation)
         answer = self.decide(relation)
         if answer.verdict is not None:
@@ -173,7 +173,7 @@ class ShapeEnv:
 
     # -- facts ----------------------------------------------------------------------------------------
     def assume(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN, kind: str = "check") -> Fact | None:
-        """Record that a relation holds; None if that is known already. ContradictoryFacts names what it clashes with.
+        """Record that a relation holds; None if that is known already. ContradictoryFacts names the conflicting facts.
 
         Under suppression nothing is recorded (and None returned), but a contradiction still raises."""
         relation = as_bool(relation)
@@ -238,7 +238,7 @@ class ShapeEnv:
 
 
 class _KnownBefore:
-    """What an environment knew before a fact; `tell` its listeners what the fact changed."""
+    """The knowledge of an environment before a fact; `tell` notifies its listeners of the changes by the fact."""
 
     def __init__(self, env: ShapeEnv) -> None:
         self._env = env

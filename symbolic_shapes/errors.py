@@ -15,10 +15,10 @@ class ShapeError(Exception):
 
 
 class ContradictoryFacts(ShapeError):
-    """A relation was asserted that cannot hold together with what is known.
+    """A relation was asserted that contradicts the known facts.
 
-    `facts` are the ones that clash with it: none of them can be left out (unsat_core.py). None are named where the
-    declared ranges of the symbols alone rule the relation out."""
+    `facts` are the conflicting ones: none of them can be left out (unsat_core.py). None are named if the declared
+    ranges of the symbols alone rule the relation out."""
 
     def __init__(self, relation: Bool, origin: Origin, facts: Sequence[Fact]) -> None:
         self.relation, self.origin, self.facts = relation, origin, tuple(facts)

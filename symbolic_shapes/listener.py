@@ -8,7 +8,7 @@ from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 
 
 class Listener:
-    """Override what you want to hear. A listener must ask nothing of the environment that would make a new fact."""
+    """Override the events you need. A listener must evaluate nothing in the environment that would make a new fact."""
 
     def on_symbol(self, symbol: Symbol) -> None:
         """A new symbol, with its hint, range, source and origin."""
@@ -20,4 +20,4 @@ class Listener:
         """`atom` is written as `value` from now on, because of `fact`. A constant value is a specialisation."""
 
     def on_range(self, symbol: Symbol, before: Interval, after: Interval, fact: Fact) -> None:
-        """`fact` changed what is known of a symbol's range."""
+        """`fact` changed a symbol's known range."""

@@ -1,4 +1,4 @@
-"""The private torch API that capture stands on.
+"""The private torch API that capture uses.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """
@@ -46,7 +46,7 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor, FakeTensorMode, 
 from dynamo_lite.torch_internals._torch_operators import HigherOrderOperator, OpOverload
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._dispatch.python:enable_python_dispatcher", "a mode at the PreDispatch key works only with it on"),

@@ -28,7 +28,7 @@ from dynamo_lite.torch_internals._torch_operators import OpOverload
 from dynamo_lite.undoing import attributes, changed
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C:_dispatch_tls_set_dispatch_key_included", "the mode is off while it answers"),
@@ -102,7 +102,7 @@ def modes_of_thread() -> Iterator[None]:
 
 
 class Shortcut:
-    """The handlers for one mode, which sits in torch's slot for proxy modes and does not ask for `types`."""
+    """The handlers for one mode, which is in torch's slot for proxy modes and does not need `types`."""
 
     def __init__(self) -> None:
         self._handlers: dict[int, tuple[OpOverload[..., Any], Callable[..., Any]]] = {}
@@ -135,7 +135,7 @@ class Shortcut:
 def _handler(
     operator: OpOverload[..., Any], mode: PlainOperatorMode, stack: Any, modes: list[Any]
 ) -> Callable[..., Any]:
-    """What torch's own handler does where `mode` is the only one at the key.
+    """The same as torch's own handler if `mode` is the only one at the key.
 
     stack: torch's state of the key; modes: its list of modes.
     """

@@ -1,8 +1,8 @@
-"""Which memory the nodes of a graph may show, and which nodes write to it.
+"""The memory that each node of a graph may alias, and the nodes that write to it.
 
-A *root* stands for memory: what an operator allocated, or the storage of a tensor from outside. A node may show
-several; the analysis errs on that side. It is made after the run, where two recordings are compared (fingerprint.py),
-and where the data of a constant is needed (constant_values.py). Checked against torch 2.13.0 (native_functions.yaml).
+A *root* represents memory: an operator's allocation, or the storage of a tensor that existed before the run. A node may
+alias several; the analysis over-approximates. It is made after the run, to compare two recordings (fingerprint.py), and
+to compute the data of a constant (constant_values.py). Checked against torch 2.13.0 (native_functions.yaml).
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _ALLOCATES = frozenset(
         "full", "stack", "where",
     }
 )  # fmt: skip
-"""Composite operators of aten that always return memory of their own. What is not here may return an argument."""
+"""Composite operators of aten that always return memory of their own. Any other may return an argument."""
 
 _WRITES_STATISTICS = ("running_mean", "running_var")
 """Arguments that batch and instance norms change without saying so in their schema."""
 
 
 def storage_of(tensor: torch.Tensor) -> Hashable:
-    """The root of a tensor from outside."""
+    """The root of a tensor that existed before the run."""
     return ("storage", storage_key(tensor))
 
 
 class AliasAnalysis:
-    """`roots[node]`: the memory that a node may show; `writes[node]`: that which it may change, if any.
+    """`roots[node]`: the memory that a node may alias; `writes[node]`: the memory that it may change, if any.
 
-    carried: the roots of the placeholders that stand for tensors of an earlier recording.
+    carried: the roots of the placeholders that represent tensors of an earlier recording.
     """
 
     def __init__(self, recorder: RecordedGraph, carried: Mapping[fx.Node, Roots] | None = None) -> None:
@@ -162,7 +162,7 @@ def _all_compute(module: fx.GraphModule) -> bool:
 
 
 def is_metadata_assertion(node: fx.Node) -> bool:
-    """What torch writes down before `.to()`: the dtype that the tensor has in this program in any case."""
+    """Whether a node is torch's assertion before `.to()`: of a dtype that the tensor always has in this program."""
     return node.target is aten._assert_tensor_metadata.default
 
 

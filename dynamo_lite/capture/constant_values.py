@@ -2,12 +2,12 @@
 
 A decision on such a tensor (`if mask.any():`, `int(steps.max())`) is the same in each call. Its data is found by
 running the operators that made it, in the order of the graph, on the CPU: factories with constant arguments, literals
-(`torch.tensor([1, 2])`), and what is computed from these, writes in place included. What depends on an input, a
-parameter, a buffer, a constant from outside, random numbers, memory that nothing has filled, a symbolic size, a
-sub-graph or an operator that is not torch's own (a collective, a custom one) has no such data.
+(`torch.tensor([1, 2])`), and values computed from these, writes in place included. A value has no such data if it
+depends on an input, a parameter, a buffer, an outer constant, random numbers, uninitialized memory, a symbolic size, a
+sub-graph or an operator that is not torch's own (a collective, a custom one).
 
-A number that is made of sizes, `torch.div(x.shape[1], 8, rounding_mode="trunc")`, holds what an expression of them
-says: `item()` gives that, where a number that only run time knows would leave open what is computed with it.
+A number computed from sizes, `torch.div(x.shape[1], 8, rounding_mode="trunc")`, has the value of an expression of them:
+`item()` returns the expression. An unbacked number would leave later computations with it undecided.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OF_ONE = frozenset({torch.ops.aten.item.default, torch.ops.aten._local_scalar_d
 
 
 class ConstantValues:
-    """The constant data of one recording. `eagerly` calls what eager calls: what it raises is the program's error."""
+    """The constant data of one recording. `eagerly` calls as eager does: its exception is the program's error."""
 
     def __init__(self, recorder: InputLifter, eagerly: Callable[..., Any]) -> None:
         self._recorder = recorder
@@ -65,7 +65,7 @@ class ConstantValues:
         return None if needed is None else self._run(needed, node)
 
     def answer(self, func: OpOverload, args: Sequence[Any]) -> Any:
-        """What an operator of READS_DATA returns for constant data; None where the data is not constant."""
+        """The result of an operator of READS_DATA for constant data; None if the data is not constant."""
         if func in _OF_ONE and not isinstance(args[0], torch.Tensor):
             return args[0]  # of a number that C++ has made a tensor of: Python is given the number
         known = []
@@ -78,7 +78,7 @@ class ConstantValues:
             return self._eagerly(func, *known)
 
     def _size(self, fake: torch.Tensor) -> Any:
-        """What a tensor holds that is made of sizes; None of others."""
+        """The value of a tensor that is computed from sizes; None for others."""
         node = self._recorder.level.nodes.get(fake)
         return number_of(node) if node is not None and node.graph is self._recorder.level.graph else None
 
@@ -110,14 +110,14 @@ class ConstantValues:
             return self._literal(node) is not None
         if node.op != "call_function":
             return False
-        if node.target is operator.getitem:  # one of the tensors of unbind, split, ...: of what has passed here itself
+        if node.target is operator.getitem:  # one of the tensors of unbind, split, ...: of a value computed here
             return isinstance(node.args[0], fx.Node) and bool(list(_tensors(node)))
         if not isinstance(node.target, OpOverload) or draws(node):
             return False
         if node.target.namespace != "aten" or (node.target._opname in _UNFILLED and not _is_filled(node)):
             return False
         tensors = list(_tensors(node))
-        with DisableTorchFunction():  # it is not the program that asks
+        with DisableTorchFunction():  # the program does not make this call
             sizes = [size for tensor in tensors for size in (*tensor.shape, *tensor.stride())]
         if not tensors or any(isinstance(size, torch.SymInt) for size in sizes):
             return False
@@ -150,7 +150,7 @@ class ConstantValues:
 
 
 def _is_filled(node: fx.Node) -> bool:
-    """Whether new memory is written to, all of it, before anything else is done with it."""
+    """Whether all of the new memory is written before any other use of it."""
     first = next(iter(node.users), None)
     if first is None or not isinstance(first.target, OpOverload):
         return False
@@ -165,7 +165,7 @@ def _tensors(node: fx.Node) -> Iterator[torch.Tensor]:
 
 
 def _agrees(value: Any, node: fx.Node) -> bool:
-    """Whether an operator gave here what it was recorded to give: no region of autocast changed it."""
+    """Whether an operator returned the same metadata as recorded: no region of autocast changed it."""
     found = [item for item in (value if isinstance(value, (tuple, list)) else (value,)) if item is not None]
     expected = list(_tensors(node))
     return len(found) == len(expected) and all(
@@ -225,7 +225,7 @@ def _computed(function: Callable[[Any, Any], Any]) -> Callable[[fx.Node, int], A
 
 
 def _divided(node: fx.Node, steps: int) -> Any:
-    """By a positive constant; rounded to zero only of what is no negative number for any size."""
+    """By a positive constant; rounded to zero only for numbers that are non-negative for all sizes."""
     dividend, divisor = _operand(node.args[0], steps), node.args[1]
     mode = node.kwargs.get("rounding_mode")
     if dividend is None or type(divisor) is not int or divisor < 1 or mode not in ("trunc", "floor"):

@@ -1,4 +1,4 @@
-"""What a recorder needs of the program while it adds a node: its place in the source and in the modules."""
+"""The context of the program that a recorder needs to add a node: the location in the source and in the modules."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ class NodeContext(Protocol):
         """Whether the current operator is called within a `try` or `with` of the program. Quick."""
 
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
-        """Whether the program goes on after an error of `kinds` at this operator, or raises another, known class.
+        """Whether the program continues after an error of `kinds` at this operator, or raises another, known class.
 
-        What a call in a `finally` may raise of its own is no other class: the program fails either way.
+        An error that a call in a `finally` may raise does not count as another class: the program fails in any case.
         """
 
     def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
         """Whether the program goes on after an error of `kinds` at this operator."""
 
     def found_as_one(self, left: Any, right: Any) -> bool:
-        """Whether `left == right` of tensors is asked by a container of C's that looks at identity first, and they are
-        one object where the recording has two."""
+        """Whether a C container compares `left` and `right` by identity first, and both are the same object in eager
+        although the recording has two."""
 
     def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of an operator that draws from a generator of the program's own, as operators; None otherwise."""
 
 
 class NoContext:
-    """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
+    """A context with only the root module's class: for graphs that are made by hand and in tests."""
 
     def __init__(self, root_class: type | None = None) -> None:
         name = "" if root_class is None else f"{root_class.__module__}.{root_class.__qualname__}"

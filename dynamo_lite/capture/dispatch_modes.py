@@ -1,8 +1,8 @@
-"""The two torch modes that show a recorder what the program does.
+"""The two torch modes that report the program's operators and functions to a recorder.
 
-`OperatorMode` sees each ATen operator at the PreDispatch key: before autograd, before autocast and before composite
-operators decompose. `FunctionMode` sees torch functions by their Python name, and what is not an operator at all:
-switching gradients and autocast on and off, and `.data`.
+`OperatorMode` intercepts each ATen operator at the PreDispatch key: before autograd, before autocast and before
+composite operators decompose. `FunctionMode` intercepts torch functions by their Python name, and events that are not
+operators: switching gradients and autocast on and off, and `.data`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from dynamo_lite.torch_internals._torch_tensors import _debug_has_internal_overl
 
 
 class OperatorMode(ProxyTorchDispatchMode):
-    """Hands each operator to the recorder.
+    """Passes each operator to the recorder.
 
     torch admits at the PreDispatch key only modes of this type (`_set_mode_pre_dispatch` in torch/_ops.py), and needs
     nothing of it but the type: hence TorchDispatchMode's constructor.
@@ -65,7 +65,7 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    # What torch asks of a mode of this type (ProxyTorchDispatchMode.__init__ sets it; torch 2.13.0).
+    # Attributes that torch reads of a mode of this type (ProxyTorchDispatchMode.__init__ sets them; torch 2.13.0).
     pre_dispatch = True
     tracing_mode = "symbolic"
     emulate_precision_casts = False
@@ -152,7 +152,7 @@ def _higher_order(op: HigherOrderOperator, mode: OperatorMode, *args: Any, **kwa
 
 
 class FunctionMode(PreDispatchTorchFunctionMode):
-    """Tells the recorder which torch function runs, and what happens outside of operators.
+    """Reports to the recorder the torch function that runs, and events outside of operators.
 
     `torch.autocast` looks for a PreDispatchTorchFunctionMode by type (torch/amp/autocast_mode.py) and calls its
     `__torch_function__` with `_enter_autocast` and `_exit_autocast`; the context manager itself has run by then.
@@ -164,7 +164,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
 
     @property
     def tracer(self) -> Any:  # type: ignore[override]
-        """What torch._export.wrappers asks for where the program makes a tensor that wraps others."""
+        """Read by torch._export.wrappers when the program creates a tensor that wraps others, which is rejected."""
         what = "the program makes a tensor that wraps others, which no operator shows"
         named = {"name": "one that wraps others"}
         self._recorder.context.refuse(CaptureError("tensor-subclass", what, "use plain tensors", named))
@@ -176,7 +176,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         self._recorder.torch_function = func
         try:
             if types and (_KEEP_OPERATORS.issuperset(types) or self._subclass(types)):
-                with DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, of the class
+                with DisableTorchFunctionSubclass():  # else torch makes the result, a fake tensor, of the class
                     result = self._call(func, args, kwargs or {})
             else:
                 result = self._call(func, args, kwargs or {})
@@ -223,7 +223,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         elif func is _EQ and self._recorder.context.found_as_one(*args):
             return True
         elif type(func) is FunctionType and self._recorder.env is not None:
-            with self._recorder.env.inside_torch():  # this mode sees nothing of what the function calls
+            with self._recorder.env.inside_torch():  # this mode does not intercept calls made by the function
                 return _WITH_SIZES.get(func, func)(*args, **kwargs)
         return func(*args, **kwargs)
 
@@ -231,7 +231,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
 _WITH_SIZES: dict[Any, Any] = {torch.functional.einsum: torch_functions.einsum}
 """Functions of torch written in Python that take the number of a size for nothing that a result shows."""
 _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}
-"""Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
+"""Bindings that compare sizes before they call an operator, and the operator whose kernel's rule applies."""
 
 
 def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
@@ -242,7 +242,7 @@ def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any
         if not args and not kwargs and tensor.layout is torch.strided and tensor._has_symbolic_sizes_strides:
             sizes, strides = ([recorder.env.unwrap(n) for n in part] for part in (tensor.shape, tensor.stride()))
             question = QUESTIONS["is_contiguous"](sizes, strides)
-            if recorder.env.hint_of(question) is not None:  # as a whole: part by part, a size of 1 is asked first
+            if recorder.env.hint_of(question) is not None:  # as a whole: part by part, a size of 1 is checked first
                 return bool(recorder.env.wrap(question))
         return tensor.is_contiguous(*args, **kwargs)
 
@@ -343,7 +343,7 @@ _ASK_STRIDES = (
     *(torch.Tensor.dim_order, _debug_has_internal_overlap, _aten.stride, _aten.stride.default),
     *(_aten.sym_stride, _aten.sym_stride.default),
 )
-"""What answers in Python or C++, without an operator."""
+"""Functions implemented in Python or C++ without an operator."""
 _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch_set_grad_enabled: _set_grad_enabled,
     _enter_autocast: _enter,

@@ -1,4 +1,4 @@
-"""What capture refuses. Errors of operators themselves are not wrapped: the program may catch them."""
+"""The errors of capture. Errors of operators themselves are not wrapped: the program may catch them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 class CaptureError(Exception):
     """An operation that cannot be recorded. `NodeContext.refuse` turns it into a GraphBreak at the program's line.
 
-    `id` names the reason (a row of the tracer's table of refusals) and `names` fills in the row's template; `what` and
-    `instead` say the same without a table.
+    `id` is the reason (a row of the tracer's table of graph breaks) and `names` fills in the row's template; `what` and
+    `instead` are the texts without a table.
     """
 
     def __init__(self, id: str, what: str, instead: str, names: Mapping[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What an operator that changes tensors in place may not change, judged before it runs on stand-ins."""
+"""Checks of operators that change tensors in place, before they run on fake tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dynamo_lite.capture.kernels import eager_errors
 
 
 class Constants(Protocol):
-    """The memory of tensors that are no input, parameter or buffer, as the recorder knows it."""
+    """The memory of tensors that are not inputs, parameters or buffers, as the recorder tracks it."""
 
     constant_storages: dict[int, Lifted]
     computed_storages: dict[int, Unwritable]
@@ -39,7 +39,7 @@ def may_reshape(func: OpOverload) -> bool:
 
 
 def check_constants(constants: Constants, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Refuses to change a constant from outside, or a view of one: the program would change its own copy."""
+    """Rejects a change of an outer constant, or of a view of one: the program would change its own copy."""
     for tensor in written(func, args, kwargs):
         reason = constants.computed_storages.get(storage_key(tensor))
         if reason is not None:
@@ -55,7 +55,7 @@ def check_constants(constants: Constants, func: OpOverload, args: Sequence[Any],
 
 
 def overlap_error(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """What eager raises for a write to elements that share memory (an expanded tensor)."""
+    """The error that eager raises for a write to elements that share memory (an expanded tensor)."""
     tensors = [*written(func, args, kwargs)]
     error = eager_errors.of_overlap(func, tensors, args, kwargs)
     if error is not None:
@@ -65,7 +65,7 @@ def overlap_error(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any])
 
 
 def check_operands(levels: Levels, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Refuses to change in place what a sub-graph was given."""
+    """Rejects in-place changes of a sub-graph's operands."""
     for tensor in written(func, args, kwargs):
         if not levels.absorbs_change(tensor) and levels.changes_operand(tensor):
             raise CaptureError(
@@ -79,9 +79,9 @@ def check_operands(levels: Levels, func: OpOverload, args: Sequence[Any], kwargs
 def check_shapes(
     originals: dict[int, torch.Tensor], func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> None:
-    """After the run: refuses new sizes or strides for a parameter, buffer or constant.
+    """After the run: rejects new sizes or strides for a parameter, buffer or constant.
 
-    Who asks it later gets those of before. originals: the id of a stand-in → the tensor that it stands for.
+    Later reads would return the old ones. originals: the id of a fake tensor → the tensor that it represents.
     """
     for tensor in written(func, args, kwargs):
         original = originals.get(id(tensor))
@@ -103,9 +103,9 @@ def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def check_statistics(levels: Levels, args: Sequence[Any]) -> None:
-    """A side of a branch makes results of what it changes: of statistics as well, which schemas do not tell.
+    """Rejects a change of running statistics in a branch side, which returns changed tensors as results.
 
-    `args` are those of batch_norm or instance_norm.
+    Schemas do not show that statistics are changed. `args` are those of batch_norm or instance_norm.
     """
     if levels.is_functional and args[5] is True and args[3] is not None:
         raise CaptureError(

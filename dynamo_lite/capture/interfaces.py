@@ -62,7 +62,7 @@ class OperatorRecording(Recording, Protocol):
 
 
 class RecordedGraph(Protocol):
-    """What alias_analysis.AliasAnalysis takes: a recording, or one of its sub-graphs."""
+    """The argument of alias_analysis.AliasAnalysis: a recording, or one of its sub-graphs."""
 
     @property
     def graph(self) -> fx.Graph: ...
@@ -73,7 +73,7 @@ class RecordedGraph(Protocol):
 
 
 class InputRecording(Recording, Protocol):
-    """graph_inputs.InputLifter: a recording that knows its tensors from outside."""
+    """graph_inputs.InputLifter: a recording that keeps its outer tensors."""
 
     lifted: list[Lifted]
     levels: Any

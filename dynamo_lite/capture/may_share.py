@@ -1,15 +1,15 @@
-"""Tensors that are one tensor in eager, or two, as a branch on data went: in the program they are two.
+"""Tensors that are one tensor in eager, or two, depending on a branch on data: in the program they are two.
 
     y = a if x.sum() > 0 else a + 1     # the result of a torch.cond, a tensor of its own
     y.add_(1)                           # changes `a` in eager, if the left side was taken
 
-Nothing can tell the two apart until one of them is changed in place, or `is` compares them. So the pairs are
-remembered. Behind such a write the others get the new value, if they are the same tensor in eager:
+The difference is visible only if one of them is changed in place, or `is` compares them. So the pairs are recorded.
+After such a write the others get the new value, if they are the same tensor in eager:
 
     a.copy_(torch.where(x.sum() > 0, y, a))
 
-Where that cannot be said (a loop has no one predicate; the sides have unlike shapes), the write is refused while the
-program, or its caller, can still get at the other one.
+If that cannot be expressed (a loop has no single predicate; the sides have different shapes), the write is rejected
+while the program, or its caller, can still reach the other one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _aten = torch.ops.aten
 
 @dataclass(frozen=True)
 class _Pair:
-    """`result` is `other` in eager where `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; where it is
-    None, nothing says when. `version`: the predicate's at the branch; None for an inference tensor, which has none."""
+    """`result` is `other` in eager if `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; if it is None,
+    the condition is unknown. `version`: the predicate's at the branch; None for an inference tensor, which has none."""
 
     result: torch.Tensor
     other: torch.Tensor
@@ -55,14 +55,14 @@ _Way = tuple[tuple[_Pair, int], ...]
 
 
 def version_of(tensor: torch.Tensor) -> int | None:
-    with DisableTorchFunction():  # it is not the program that asks
+    with DisableTorchFunction():  # the program does not make this call
         return None if tensor.is_inference() else tensor._version
 
 
 class MayShare:
-    """Pairs of memory: a result of a branch or a loop, and what it is in eager.
+    """Pairs of memory: a result of a branch or a loop, and its counterpart in eager.
 
-    `reaches(keys)`: whether the program can still get at memory with these keys.
+    `reaches(keys)`: whether the program can still reach memory with these keys.
     """
 
     def __init__(self, recorder: OperatorRecording, levels: Levels, reaches: Callable[[set[int]], bool]) -> None:
@@ -79,7 +79,7 @@ class MayShare:
         return len(self._added)
 
     def forget_since(self, mark: int) -> None:
-        """What was recorded since then is not part of the program: it is recorded again in another way."""
+        """Removes pairs recorded since `mark`: that part of the recording is discarded and made again."""
         for key in reversed(self._added[mark:]):
             self._pairs[key].pop()
             if not self._pairs[key]:
@@ -87,16 +87,16 @@ class MayShare:
         del self._added[mark:]
 
     def note(self, result: torch.Tensor, others: Iterable[torch.Tensor]) -> None:
-        """`result` has memory of its own, and would be one of these (stand-ins) in eager."""
+        """`result` has memory of its own, and would be one of these (fake tensors) in eager."""
         for other in others:
             self._add(_Pair(result, other))
 
     def note_list(self, rows: torch.Tensor) -> None:
-        """The items of a list are views of `rows` (a stand-in), which are made anew whenever one is taken."""
+        """The items of a list are views of `rows` (a fake tensor), which are created anew at each access."""
         self._listed[storage_key(rows)] = rows
 
     def is_item(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor (a stand-in) may be an item of such a list. In eager it is the same object each time."""
+        """Whether a tensor (a fake one) may be an item of such a list. In eager it is the same object each time."""
         return bool(self._listed) and tensor.layout is torch.strided and storage_key(tensor) in self._listed
 
     def note_branch(self, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
@@ -122,8 +122,8 @@ class MayShare:
     def _steps(self, key: int, rises: bool) -> Iterator[tuple[_Pair, int, bool]]:
         """(pair, the memory that it leads to, whether that is a result of this one).
 
-        Two results are one tensor where both are the same other one; two others are never one for being, each at its
-        time, the same result. So a way goes from results to what they are, and only then to further results of that.
+        Two results are one tensor if both are the same other one; two others are not one for being, each at its time,
+        the same result. So a path goes from results to their counterparts, and only then to further results of those.
         """
         for pair in self._pairs.get(key, ()):
             result, other = storage_key(pair.result), storage_key(pair.other)
@@ -150,7 +150,7 @@ class MayShare:
 
     @contextmanager
     def off(self) -> Iterator[None]:
-        """While results of sub-graphs are written back: in there, each tensor got what it has in eager."""
+        """While results of sub-graphs are written back: inside, each tensor already has its value of eager."""
         was, self._is_off = self._is_off, True
         try:
             yield
@@ -158,8 +158,8 @@ class MayShare:
             self._is_off = was
 
     def before_write(self, tensor: torch.Tensor, reshapes: bool) -> Callable[[], None] | None:
-        """What has to be done once `tensor` has been changed in place, so that what may be the same tensor is changed
-        too. Raises CaptureError where that cannot be said, and the other one can still be seen."""
+        """Returns the function to call after `tensor` has been changed in place, which changes tensors that may be the
+        same, or None. Raises CaptureError if that cannot be expressed, and the other one can still be seen."""
         if reshapes and not self._is_off and self.is_item(tensor):
             raise _refusal(what=_RESHAPED)
         others = set() if self._is_off else self.others(tensor)
@@ -173,7 +173,7 @@ class MayShare:
         return lambda: self._carry(tensor, ways, is_tree)
 
     def _unsure(self, key: int) -> set[int]:
-        """The memory that may be the same by a pair of which nothing says when it is, or by further ones behind it."""
+        """The memory that may be the same by a pair without a known condition, or by further ones behind it."""
         steps = [step for state in self._closure({(key, False)}) for step in self._steps(*state)]
         unknown = {(there, rises) for pair, there, rises in steps if there != key and not self._is_known(pair)}
         return {there for there, _ in self._closure(unknown, without=key)}
@@ -203,8 +203,8 @@ class MayShare:
         return all(map(self._levels.sees, needed))
 
     def _carry(self, written: torch.Tensor, ways: list[_Way], is_tree: bool) -> None:
-        """The others get what `written` and its base hold now. Where two ways lead to one memory, what is on a way may
-        be older than what it is copied to, unless all steps before are true."""
+        """Copies the current values of `written` and its base to the others. If two paths lead to one memory, a value
+        on a path may be older than its target, unless all earlier steps are true."""
         for way in ways:
             steps = way[-1:] if is_tree else way
             holds, truth = self._predicate(way[-1][0]), way[-1][0].truth

@@ -1,7 +1,7 @@
 """The modules below a root and their registered tensors, found by one walk.
 
-`named_parameters` and its relatives walk through all modules each time, one generator inside of another for each
-level. Where a class says for itself what it consists of, its methods are asked.
+`named_parameters` and its relatives walk through all modules each time, one generator inside another for each level. If
+a class overrides these methods, they are called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REGISTRIES = ("_modules", "_parameters", "_buffers")
 
 
 def _is_as_torch(module: nn.Module) -> bool:
-    """Whether the module says what it consists of as nn.Module does. (A scripted one keeps its tensors in C++.)"""
+    """Whether the module enumerates its parts as nn.Module does. (A scripted one keeps its tensors in C++.)"""
     own, cls = module.__dict__, cast("Hashable", type(module))
     if not _class_is_as_torch(cls) or not _NAMED.isdisjoint(own):
         return False
@@ -39,7 +39,7 @@ def _class_is_as_torch(cls: Any) -> bool:
 
 
 class ModuleTree:
-    """What is registered below `root` (None: a function, which has nothing), as it is when this is made."""
+    """The modules and tensors registered below `root` (None: a function, which has none) when this is created."""
 
     def __init__(self, root: nn.Module | None) -> None:
         self._root = root

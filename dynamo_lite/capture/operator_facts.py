@@ -1,6 +1,6 @@
-"""What the recorder asks of an operator, looked up once: a record for each, by identity.
+"""The recorder's data about operators, looked up once: a record for each, by identity.
 
-An OpOverload has a `__hash__` in Python, so each table that is asked for an operator costs a call.
+An OpOverload has a `__hash__` in Python, so each look-up in a table keyed by operators costs a call.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _METADATA_ASSERTED = frozenset({aten.to.device, aten.to.dtype, aten.to.dtype_lay
 
 
 class OperatorFacts:
-    """What is known of one operator, which stays alive with it.
+    """The properties of one operator, which is kept alive.
 
     is_mutable, returns: by its schema
     lifts_fresh, detaches: it is lift_fresh, or detach
     by_parts: it is recorded by the operators that it consists of
-    is_collective: collectives.check has something to say of it
+    is_collective: collectives.check applies to it
     reads_data: it turns data into a Python number
     keeps_statistics: it changes statistics that its schema does not name
     reshapes: it may give a tensor that it changes another shape
-    changes_elements: there is a rule for what it does in place
+    changes_elements: there is a rule for its change in place
     is_unrecorded: it leaves no node
-    question: what it asks about layout, if it answers with a number
-    asks_contiguity: whether its result is a view hangs on its argument's layout
-    asserts_metadata: torch.export writes down what it took for granted
-    has_no_kernel: it makes a view; where a rule or the memory says its result, eager makes it as well
-    is_elementwise: its kernel raises nothing that hangs on the sizes, if they fit
-    sees_memory: its errors hang on memory beside the elements of its arguments
-    may_raise: which errors the data may raise (data_errors.TABLE)
+    question: the layout property that it reads, if it returns a number
+    asks_contiguity: whether its result is a view depends on its argument's layout
+    asserts_metadata: torch.export records its assumptions as assertions
+    has_no_kernel: it makes a view; if a rule or the cache has its result, eager succeeds as well
+    is_elementwise: its kernel raises nothing that depends on the sizes, if they fit
+    sees_memory: its errors depend on memory besides the elements of its arguments
+    may_raise: the errors that the data may raise (data_errors.TABLE)
     without_generator: the same operator without the argument `generator`, if it is one of two
     """
 

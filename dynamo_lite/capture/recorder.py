@@ -7,8 +7,8 @@
     # recorder.level.graph, recorder.lifted, recorder.node_of(tensor)
 
 Operators run on FakeTensors. The program's real tensors (parameters, buffers, globals) stay where they are on the heap
-and are swapped for their stand-ins at the operator boundary. Nodes are written by writer.py, and what comes from
-outside is lifted by graph_inputs.py.
+and are replaced by their fake tensors at the operator boundary. writer.py writes nodes, and graph_inputs.py lifts outer
+tensors.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class Recorder(InputLifter):
         self.grad_enabled = torch.is_grad_enabled()
         self.layout = LayoutQuestions(self.env)
         self.constant_values = ConstantValues(self, self.eagerly)
-        self.has_dual_level = False  # within a dual level of the program's, which stands in a functorch transform here
+        self.has_dual_level = False  # within a dual level of the program, represented by a functorch transform
         self.lowering = 0  # how deep in functorch transforms (functorch.py), whose keys static_cache.py does not know
-        self.running = False  # whether an operator runs on stand-ins now
+        self.running = False  # whether an operator is running on fake tensors
         self._known = KnownResults(self.fake_mode, self.env)
         self.passing: list[fx.Node] = []  # what made containers of inputs: no part of the program unless it is used
         self._raised: Exception | None = None
@@ -95,14 +95,14 @@ class Recorder(InputLifter):
         self._stack = ExitStack()
 
     def alias(self, new: torch.Tensor, of: torch.Tensor) -> None:
-        """Says that `new`, made without dispatching, is the same tensor as `of` (shape, memory and all)."""
+        """Registers `new`, made without dispatching, as the same tensor as `of` (shape, memory and all)."""
         self.level.nodes[new] = self.node_of(of)
 
     def has_changed_something(self) -> bool:
         """Whether an operator so far may have written to a tensor: in place, or in a sub-graph."""
         targets = [node.target for node in self.level.graph.nodes if node.op == "call_function"]
         plain = [isinstance(target, OpOverload) and not target._schema.is_mutable for target in targets]
-        writes_statistics = torch.ops.aten.batch_norm.default in targets  # its schema does not say so
+        writes_statistics = torch.ops.aten.batch_norm.default in targets  # not in its schema
         return bool(self.levels) or not all(plain) or writes_statistics
 
     def deep_copy(self, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
@@ -117,7 +117,7 @@ class Recorder(InputLifter):
         return memo[id(tensor)]
 
     def operator(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Runs `func` on stand-ins and records it. What it raises passes through, and leaves no node."""
+        """Runs `func` on fake tensors and records it. Its exceptions propagate, and leave no node."""
         facts = OPERATORS.get(id(func)) or facts_of(func)
         if facts.lifts_fresh:
             return self._lift_fresh(args[0])
@@ -162,7 +162,7 @@ class Recorder(InputLifter):
             if remember is not None:
                 remember(out)
         elif facts.detaches:
-            vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
+            vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is not a view to autograd
         if facts.reshapes:
             in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
         if facts.question is not None:
@@ -188,7 +188,7 @@ class Recorder(InputLifter):
         return out
 
     def _before_writes(self, func: OpOverload, args: Sequence[Any], kwargs: Any) -> list[Callable[[], None]]:
-        """What is to be done once `func` has changed its operands in place, for what may be the same tensors."""
+        """The calls to make once `func` has changed its operands in place, for tensors that may be the same."""
         if self.constant_storages or self.computed_storages:
             self._check_mutation(func, args, kwargs)
         if (error := in_place_checks.overlap_error(func, args, kwargs)) is not None:
@@ -218,7 +218,7 @@ class Recorder(InputLifter):
             self.running = was
 
     def _run_as(self, facts: OperatorFacts, has_wrappers: bool, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Runs an operator; records the copies that autograd makes of what an in-place one is to change."""
+        """Runs an operator; records the copies that autograd makes of the operands of an in-place one."""
         run = self._run_wrapped if has_wrappers else self._run
         if self.memory is not static_cache.Memory.AUTOGRAD or not facts.is_mutable:
             out = run(facts.func, args, kwargs)
@@ -230,7 +230,7 @@ class Recorder(InputLifter):
         return out
 
     def _zeros(self, view: torch.Tensor, of: Any) -> torch.Tensor:
-        """A stand-in for a view of a tangent that is zero everywhere: torch makes a plain meta tensor of it."""
+        """A fake tensor for a view of a tangent that is zero everywhere: torch makes a plain meta tensor of it."""
         if not view.is_meta or type(of) is not FakeTensor:
             return view
         with self.fake_mode:
@@ -241,11 +241,11 @@ class Recorder(InputLifter):
             return func(*args, **kwargs)
         with self.env.inside_operator(func):
             if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
-                return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
+                return func(*args, **kwargs)  # the result of a rule has no autograd graph
             return symbolic_kernels.run(self.env, func, number_arguments.as_numbers(args), kwargs)
 
     def _run_wrapped(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Runs an operator on wrappers: their class says what it does."""
+        """Runs an operator on wrappers, as their class implements it."""
         was, self.running = self.running, True
         try:
             with self.context.natively(), self.env.inside_operator(func) if self.env else nullcontext():
@@ -278,7 +278,7 @@ class Recorder(InputLifter):
     def _raise_eager_error(
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
     ) -> NoReturn:
-        """Raises what the program gets, as C++ does: Python code that has run in a kernel's place handles nothing."""
+        """Raises the program's error, as C++ does: Python code that ran in place of a kernel handles nothing."""
         raised = self._raised = self._eager_error(func, args, kwargs, error)
         try:
             raise raised
@@ -289,7 +289,7 @@ class Recorder(InputLifter):
     def _eager_error(
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
     ) -> Exception:
-        """The exception that the program gets where `error` was raised on stand-ins."""
+        """The exception for the program, where `error` was raised on fake tensors."""
         try:
             raised = eager_errors.of_eager(func, args, kwargs, error)
         except eager_errors.NotAsked:
@@ -300,7 +300,7 @@ class Recorder(InputLifter):
         return raised
 
     def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], sizes_fit: bool) -> None:
-        """What eager raises though stand-ins do not, where the program may catch it."""
+        """Raises the error of eager that fake tensors do not raise, if the program may catch it."""
         found = withheld_errors.withheld(func, args, kwargs, self.context, self.layout, sizes_fit)
         if found is None:
             return
@@ -329,7 +329,7 @@ class Recorder(InputLifter):
         if self._lift_view(tensor) is not None:  # torch.from_numpy(buffer.numpy())
             return self.lift(tensor)
         lifted = self._lifted_by_id.get(id(tensor)) or self._lift_constant(tensor)
-        # A literal, not a constant from outside: only the program can see it, and may change it.
+        # A literal, not an outer constant: only the program can see it, and may change it.
         self.constant_storages.pop(storage_key(lifted.fake), None)
         node, out = self.node_of(tensor), torch.ops.aten.lift_fresh.default(tensor)
         return self.record(torch.ops.aten.lift_fresh_copy.default, (node,), {}, out)
@@ -368,7 +368,7 @@ class Recorder(InputLifter):
         stack.callback(_set_grad_enabled, self.grad_enabled)
         if self.memory is static_cache.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
             stack.enter_context(disable_autocast_cache())
-        stack.callback(torch.clear_autocast_cache)  # it may hold stand-ins
+        stack.callback(torch.clear_autocast_cache)  # it may hold fake tensors
         stack.enter_context(self.fake_mode)
         stack.enter_context(enable_python_dispatcher())
         stack.enter_context(FunctionMode(self))
@@ -397,4 +397,4 @@ _UNKNOWN = (static_cache.MISS, None)
 _ALL, _GRADIENT_VIEWS = static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS
 _DROPOUT, _CLONE = torch.ops.aten.dropout.default, torch.ops.aten.clone.default
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
-"""Arguments that stand for themselves, and that nodes hold as they are."""
+"""Arguments that are passed and stored in nodes unchanged."""

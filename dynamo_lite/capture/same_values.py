@@ -1,7 +1,7 @@
-"""Whether two tensors have the same elements for all sizes, as the same operators have made both from the same numbers.
+"""Whether two tensors have the same elements for all sizes, because the same operators made both from the same numbers.
 
-`(mask == causal).all()`, where both are `torch.full((n, n), -inf).triu(1)`: the answer is True for each n, though no
-data of a varying size is known. What is computed from inputs is left out (a NaN is not equal to itself), and so is
+`(mask == causal).all()`, where both are `torch.full((n, n), -inf).triu(1)`: the result is True for each n, though no
+data of a varying size is known. Values computed from inputs are left out (a NaN is not equal to itself), and so is
 memory that the program writes to.
 """
 
@@ -26,15 +26,15 @@ _STEPS = frozenset({
     aten.to.dtype, aten.to.dtype_layout, aten.to.device, aten._to_copy.default, aten.logical_not.default,
     aten.bitwise_not.default, *(getattr(aten, name).Tensor for name in ("gt", "ge", "lt", "le", "eq", "ne")),
 })  # fmt: skip
-"""Operators whose elements are no NaN where those of their arguments are none, and follow from these alone."""
+"""Operators whose elements are not NaN if those of their arguments are not, and depend on these alone."""
 _FORMS = frozenset({"dtype", "device", "layout", "pin_memory"})
 """Arguments that show in the result's metadata."""
 
 
 def are_all_equal(recorder: InputLifter, func: Any, args: Any, number_of: Callable[[Any], Any]) -> bool:
-    """Whether `func(*args)` asks whether two tensors are equal, element by element, and they are for all sizes.
+    """Whether `func(*args)` compares two tensors, element by element, that are equal for all sizes.
 
-    number_of: a size → what two sizes have in common that are one number.
+    number_of: maps a size to a key, equal for two sizes that are one number.
     """
     if func is aten.equal.default:
         pair: list[Any] = [recorder.level.nodes.get(arg) for arg in args]

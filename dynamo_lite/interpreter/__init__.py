@@ -4,8 +4,8 @@
 >>> interpret(sorted, [3, 1, 2], key=lambda x: -x)
 [3, 2, 1]
 
-`interpret` runs a callable with the result, the exceptions and the effects that CPython gives it; an `Observer`
-given to an `Interpreter` watches what it reads, writes, calls and decides. Nothing here knows of torch.
+`interpret` runs a callable with the same result, exceptions and effects as CPython; an `Observer` given to an
+`Interpreter` observes reads, writes, calls and decisions. Nothing here depends on torch.
 
 `vm.py` has the loop, and the one path of all calls. Called by `run` (with a tracer) and by `interpret`.
 """
@@ -26,8 +26,8 @@ __all__ = ["NOT_HANDLED", "FrameSummary", "Interpreter", "Observer", "interpret"
 def interpret(fn: Callable[..., Any], /, *args: Any, sentry: bool = False, **kwargs: Any) -> Any:
     """`fn(*args, **kwargs)`, run by the interpreter.
 
-    Returns what it returns and raises what it raises. With `sentry=True` (needs torch) the result is an object with
-    `value` and `native_frames`: the code objects of the program that CPython evaluated behind the interpreter's back.
+    Returns its result and raises its exceptions. With `sentry=True` (needs torch) the result is an object with `value`
+    and `native_frames`: the code objects of the program that CPython evaluated without the interpreter.
     """
     vm = Interpreter()
     if not sentry:

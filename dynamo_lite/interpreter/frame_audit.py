@@ -1,9 +1,9 @@
-"""The sentry: which frames of the program did CPython evaluate itself?
+"""The sentry: lists the frames of the program that CPython evaluated itself.
 
-A PEP 523 frame evaluator is told of every Python frame before CPython runs it. The interpreter's own frames are
-expected there; a frame of the program is one that ran behind the interpreter's back (a C function that reached a
-Python function which has no trampoline). The evaluator is torch's (checked with torch 2.13.0:
-torch/csrc/dynamo/eval_frame.c), so torch is imported, here only and only when a sentry is used.
+A PEP 523 frame evaluator is called for every Python frame before CPython runs it. The interpreter's own frames are
+expected there; a frame of the program is one that the interpreter missed (a C function called a Python function which
+has no trampoline). The evaluator is torch's (checked with torch 2.13.0: torch/csrc/dynamo/eval_frame.c), so torch is
+imported, here only and only when a sentry is used.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def is_stand_in(code: CodeType) -> bool:
 class Sentry:
     """Lists the program's frames that are evaluated natively while the `with` block runs.
 
-    `is_program(code)` says which code is the program's; by default everything but this package and torch. Frames of
-    the standard library count only while a native call made by the program is under way (`vm.trampolines.open`): the
-    interpreter uses the standard library too. `on_frame(code)` is told of each frame as it comes.
+    `is_program(code)` is whether code belongs to the program; by default everything except this package and torch.
+    Frames of the standard library count only during a native call made by the program (`vm.trampolines.open`): the
+    interpreter uses the standard library too. `on_frame(code)` is called for each frame as it begins.
 
     Raises: SentryUnavailable on entry if torch cannot be imported.
     """
@@ -70,7 +70,7 @@ class Sentry:
 
     @property
     def frames(self) -> list[AuditedFunction]:
-        """What was seen so far, in order of first evaluation."""
+        """The functions seen so far, in order of first evaluation."""
         return [
             AuditedFunction(code.co_filename, code.co_firstlineno, code.co_qualname, count)
             for code, count in self._seen.items()
@@ -117,7 +117,7 @@ def _evaluator() -> tuple[Callable[[Any], Any], Any]:
 
 
 class Watched(NamedTuple):
-    """What a call returned, and the program's frames that CPython evaluated during it."""
+    """The result of a call, and the program's frames that CPython evaluated during it."""
 
     value: Any
     native_frames: list[AuditedFunction]

@@ -1,7 +1,7 @@
-"""What the parts of the interpreter know of each other: the protocol of the interpreter itself.
+"""The protocol of the interpreter for its parts.
 
-Opcodes, frames, the data model and lookasides take the interpreter as their first argument and see this much of it.
-None of them imports vm.py, which imports all of them.
+Opcodes, frames, the data model and lookasides take the interpreter as their first argument, with this interface. None
+of them imports vm.py, which imports all of them.
 """
 
 from __future__ import annotations

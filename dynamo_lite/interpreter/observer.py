@@ -1,8 +1,8 @@
 """The one interface between the interpreter and its observer (the tracer).
 
-The interpreter asks or tells an `Observer` at a few well-defined points. Every method here does
-nothing, which is what `interpret()` runs with. A subclass overrides what it needs; the interpreter
-looks once, when it is made, which methods are overridden, so that an unused hook costs nothing.
+The interpreter calls an `Observer` at a few well-defined points. Every method here does nothing;
+`interpret()` runs with this class. A subclass overrides the methods it needs; the interpreter
+determines once, when it is created, which are overridden, so that an unused hook costs nothing.
 
 Vocabulary of `kind`:
 
@@ -36,7 +36,7 @@ class _Sentinel:
 
 
 NOT_HANDLED: Final = _Sentinel("NOT_HANDLED")
-"""What `before_call` and `on_truth` return to say: go on as CPython would."""
+"""The result of `before_call` and `on_truth` for: proceed as CPython would."""
 
 DELETED: Final = _Sentinel("DELETED")
 """The `value` of a `before_write` that is a deletion."""
@@ -46,17 +46,17 @@ class Observer:
     """Watches an interpreter. The default does nothing."""
 
     policy: Any = None
-    """What stands for all that the answers of `runs_natively` depend on, beside a function's code and its module:
-    observers with the same one give the same answers, which are kept from run to run. None: they are not kept."""
+    """A key for everything that the results of `runs_natively` depend on, besides a function's code and module:
+    observers with equal keys return the same results, which are kept from run to run. None: they are not kept."""
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Before any call that the interpreted program makes, or that a lookaside makes for it.
 
-        `fn` is what is called: a Python function, a C callable, a class, an instance with __call__; a
-        bound method arrives as (function, (self, *args)) when its function is a Python function and as
-        (method descriptor of the type, (self, *args)) when it is a C method, so that one table keyed by
-        function serves every spelling. Returns NOT_HANDLED to go on, or the value that stands for
-        the call's result. An exception raised here is raised at the call.
+        `fn` is the callee: a Python function, a C callable, a class, an instance with __call__; a bound method arrives
+        as (function, (self, *args)) when its function is a Python function and as (method descriptor of the type,
+        (self, *args)) when it is a C method, so that one table keyed by function serves every spelling. Returns
+        NOT_HANDLED to proceed, or the value that replaces the call's result. An exception raised here is raised at the
+        call.
         """
         return NOT_HANDLED
 
@@ -69,30 +69,30 @@ class Observer:
         return True
 
     def call_aside(self, fn: FunctionType, args: tuple[Any, ...]) -> Any:
-        """Our own Python looks into a container of the program's, which calls this `__hash__` or `__eq__`: what it
-        returns. CPython would not have called it, so the call may leave nothing."""
+        """Our own Python uses a container of the program's, which calls this `__hash__` or `__eq__`. Returns its
+        result. CPython would not have called it, so the call must have no effects."""
         return NOT_HANDLED
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        """After a C callable or a trusted Python function returned. Returns what the program sees."""
+        """After a C callable or a trusted Python function returned. Returns the result for the program."""
         return result
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
-        """After an operator of operands that are not all built-in numbers. Returns what the program sees."""
+        """After an operator of operands that are not all built-in numbers. Returns the result for the program."""
         return result
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
-        """After the program read `value`. Returns what the program sees (usually `value`)."""
+        """After the program read `value`. Returns the value for the program (usually `value`)."""
         return value
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
-        """The program is about to look at `owner` in another way than by reading one value of it.
+        """The program is about to inspect `owner` in another way than by reading one value of it.
 
-        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "unordered" (a dict's items,
-        whose order does not show: for a call, for the dict `key`, or in set algebra), "keys" (those of a dict),
-        "truth", "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to
-        text finds in it, at any depth), "is" (whether it is the object `key`), "attr" (the attribute `key` was asked
-        for and is not there), or "global" (neither these globals nor the builtins have the name `key`).
+        `how` is "length", "items" (its elements, in order: iteration, unpacking), "unordered" (a dict's items, whose
+        order does not show: for a call, for the dict `key`, or in set algebra), "keys" (those of a dict), "truth",
+        "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to text finds in
+        it, at any depth), "is" (whether it is the object `key`), "attr" (the attribute `key` was looked up and does not
+        exist), or "global" (neither these globals nor the builtins have the name `key`).
         """
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
@@ -105,8 +105,8 @@ class Observer:
         """An exception, the program's or C code's, goes to a handler of the program (`except`, `finally`, `with`)."""
 
     def on_left(self, frame: Any, entry: FrameType) -> None:
-        """An exception leaves `frame`, in a run whose program sees when objects die. `entry` stands for the frame in
-        the traceback. No code of the program may run here."""
+        """An exception propagates out of `frame`. Called only while object lifetimes are tracked. `entry` represents
+        the frame in the traceback. No code of the program may run here."""
 
     def on_ended(self, frame: Any) -> None:
         """`frame` has come to its end, in a run whose program sees when objects die. Its variables are still there."""
@@ -115,38 +115,38 @@ class Observer:
         """C code has taken an exception for an answer (getattr() with a default), in such a run."""
 
     def on_truth(self, value: Any) -> Any:
-        """Before a value that is no built-in constant is asked for its truth: a bool answers, NOT_HANDLED goes on."""
+        """Before the truth of a value other than a built-in constant: a bool decides it, NOT_HANDLED proceeds."""
         return NOT_HANDLED
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        """A jump of `frame` (at pc - 1) depends on `value`, which is no constant: NOT_HANDLED, or what the handler of
-        the jump returns when both sides have been run. keeps: the value stays on the stack if the jump is taken."""
+        """A jump of `frame` (at pc - 1) depends on `value`, not a constant. Returns NOT_HANDLED, or the result of the
+        jump's handler after both sides have run. keeps: the value stays on the stack if the jump is taken."""
         return NOT_HANDLED
 
     def on_iter(self, value: Any) -> Any:
-        """A `for` statement or a comprehension asks `value` for its iterator: that, or NOT_HANDLED."""
+        """A `for` statement or a comprehension calls iter(value). Returns the iterator, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
-        """The same for a FOR_ITER over an iterator that is no built-in one."""
+        """The same for a FOR_ITER over an iterator that is not a built-in one."""
         return NOT_HANDLED
 
     def on_extend(self, target: list[Any], value: Any) -> Any:
-        """The items of `value` are added to a list that is on the stack alone, as in `[*value]`: what stands in its
-        place then, or NOT_HANDLED."""
+        """The items of `value` are added to a list that is only on the stack, as in `[*value]`. Returns the replacement
+        for the list, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_subscript(self, frame: Any, container: Any, key: Any) -> Any:
-        """`container[key]`, the two being on the stack of `frame`, the key no constant: NOT_HANDLED, or what the
-        handler returns when the frame has gone on from there."""
+        """`container[key]`, both on the stack of `frame`, the key not a constant. Returns NOT_HANDLED, or the handler's
+        result after the frame has continued from there."""
         return NOT_HANDLED
 
     def on_store_key(self, container: Any, key: Any) -> Any:
-        """The key of `container[key] = value`, which is no constant: it, or what stands for it."""
+        """Returns the key to use in `container[key] = value`, for a key that is not a constant."""
         return key
 
     def on_not(self, value: Any) -> Any:
-        """`not value`, of what is no bool: its value, or NOT_HANDLED."""
+        """Returns `not value` for a value that is not a bool, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_equal(self, left: Any, right: Any, wanted: bool) -> Any:
@@ -161,11 +161,11 @@ class Observer:
         """A variable without a value is read (or all of them are, by `locals()`: index -1)."""
 
     def on_key(self, key: Any) -> Any:
-        """A key, no atom, about to be stored in a dict or set by an instruction of the program: what is stored."""
+        """Returns the key to store for one that is not an atom, in a dict or set, by an instruction of the program."""
         return key
 
     def on_formatted(self, text: str) -> str:
-        """The text of one value, made for an f-string: what the program gets."""
+        """Returns the text for the program of one value, made for an f-string."""
         return text
 
     def on_text(self, parts: list[str]) -> str:
@@ -173,7 +173,7 @@ class Observer:
         return "".join(parts)
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
-        """Native code called `fn` back, which returned `result`: what the native code gets."""
+        """Native code called `fn` back, which returned `result`. Returns the result for the native code."""
         return result
 
     def on_store_local(self, frame: Any) -> None:

@@ -66,7 +66,7 @@ class Interpreter(Hooks):
         objects that were there before the run.)"""
         self.frees = False  # the program sees when its objects die
         self.entries: WeakKeyDictionary[FunctionType, ReferenceType[Frame]] = WeakKeyDictionary()
-        """What stands for frames in the tracebacks that there are (tracebacks.py)."""
+        """The objects that represent frames in existing tracebacks (tracebacks.py)."""
         self.handled = Handled()
         self.native_handled: BaseException | None = None
         self.inherits_handled = True
@@ -80,7 +80,7 @@ class Interpreter(Hooks):
     # ------------------------------------------------------------------ entry
 
     def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call `fn` from outside: the tracebacks of what it raises begin with the program's frames."""
+        """Call `fn` from outside the interpreter: the tracebacks of its exceptions begin with the program's frames."""
         outermost = self.frame is None
         if outermost:
             undoing.changing(self._leave)
@@ -132,7 +132,7 @@ class Interpreter(Hooks):
             return default
 
     def swallow(self) -> None:
-        """C code takes an exception for an answer: it is no more."""
+        """C code suppresses an exception, which is then destroyed."""
         if self.frees and self.on_swallowed is not None:
             self.on_swallowed()
 
@@ -159,7 +159,7 @@ class Interpreter(Hooks):
         return self._call_other(fn, args, kwargs)
 
     def interpret_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        """Run a Python function here, whatever the lookasides and the observer say."""
+        """Run a Python function here, without lookasides and the observer's hooks for calls."""
         code: Any = fn.__code__
         info = infos.get(id(code)) or info_of(code)
         code = info.code_ref()  # not fn.__code__, which may be a trampoline
@@ -181,7 +181,7 @@ class Interpreter(Hooks):
         return result
 
     def _trusts(self, fn: FunctionType) -> bool:
-        """The observer's `runs_natively`, asked once per code object (and once more for its trampoline)."""
+        """The observer's `runs_natively`, called once per code object (and once more for its trampoline)."""
         code = fn.__code__
         known = self._trusted.get(id(code))
         if known is None:
@@ -197,7 +197,7 @@ class Interpreter(Hooks):
             result = self.before_call(key, full_args, kwargs or {})
             if result is not NOT_HANDLED:
                 return result
-        # The table is asked only for what is hashed by identity: another hash may be the program's.
+        # The table is looked up only for objects hashed by identity: another hash may be the program's.
         lookaside = self.lookasides.get(key) if kind in C_CALLABLES or kind.__hash__ is _IDENTITY_HASH else None
         if lookaside is not None:
             return lookaside(self, full_args, kwargs or {})
@@ -233,7 +233,7 @@ class Interpreter(Hooks):
     # ------------------------------------------------------------------ the loop
 
     def run(self, frame: Frame) -> Any:
-        """Run `frame` until it returns or yields; its value. What it does not catch is raised."""
+        """Run `frame` until it returns or yields; its value. Exceptions that it does not catch propagate."""
         if self.depth >= self.recursion_limit:
             raise RecursionError("maximum recursion depth exceeded")
         self.depth += 1
@@ -285,7 +285,7 @@ class Interpreter(Hooks):
 
     def run_until(self, frame: Frame, stops: Container[int]) -> int | None:
         """Run `frame`, which is running, up to one of the instructions `stops`: its index. None: it returned or
-        yielded. What it does not catch is raised."""
+        yielded. Exceptions that it does not catch propagate."""
         ops = frame.info.ops
         stack = frame.stack
         while True:
@@ -321,7 +321,7 @@ _NAMES: Final = frozenset({str})
 
 
 def _free(frame: Frame) -> None:
-    """Let go of what a finished frame holds, in CPython's order (_PyFrame_ClearLocals)."""
+    """Release the references of a finished frame, in CPython's order (_PyFrame_ClearLocals)."""
     values = frame.locals
     for index in range(len(values)):
         values[index] = UNBOUND
@@ -329,7 +329,7 @@ def _free(frame: Frame) -> None:
 
 
 def _leave(frame: Frame) -> None:
-    """A frame that the program asked for (sys._getframe) keeps its f_back when it has finished; so do its callers."""
+    """A frame that the program holds (sys._getframe) keeps its f_back when it has finished; so do its callers."""
     if frame.state == SUSPENDED or not (frame.proxy is KEPT or frame.proxy() is not None):
         frame.back = None
     elif frame.back is not None and frame.back.proxy is None:

@@ -1,6 +1,6 @@
-"""functools.lru_cache: what a run that CPython makes puts into the caches of the program is taken out again.
+"""functools.lru_cache: entries that a run in CPython adds to the program's caches are removed again.
 
-A cache may hold what the run has made (FakeTensors). Its statistics cannot be set, except to nothing by emptying it.
+A cache may hold objects of the run (FakeTensors). Its statistics cannot be set, only reset by emptying it.
 Checked against CPython 3.11, 3.12 and 3.13, as features/caches/lru_cache.py.
 """
 
@@ -23,7 +23,7 @@ class Cache:
         return found
 
     def put_back(self) -> str | None:
-        """Take out what the run has put in. Returns what is to be noted."""
+        """Remove the entries that the run has added. Returns the text of the note, if one is needed."""
         now, before = self._wrapper.cache_info(), self._before
         if now == before:
             return None

@@ -1,8 +1,8 @@
-"""The names of the stand-ins' classes: while CPython runs the program, they are those of what they stand for.
+"""Renames the classes of fake tensors and symbolic sizes to their names in eager while CPython runs the program.
 
-CPython and torch's C++ name the class of an object in the words of their errors ("unsupported operand type(s) for +:
-'Tensor' and 'str'"), which a program may catch and read. They take it from the class, so the class is called otherwise
-for the time of the run.
+CPython and torch's C++ use the name of an object's class in error messages ("unsupported operand type(s) for +:
+'Tensor' and 'str'"), which a program may catch and read. The name is taken from the class, so the class is renamed
+during the run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMES: dict[type, str] = {FakeTensor: torch.Tensor.__name__} | {
 
 @contextmanager
 def named_as_eager() -> Iterator[None]:
-    """While inside, the stand-ins' classes have the names that the program's errors show in eager."""
+    """A context in which the classes of fake tensors and symbolic sizes have the names that errors show in eager."""
     own = {kind: kind.__name__ for kind in _NAMES}
     with changed(partial(_name, own)):
         _name(_NAMES)

@@ -14,11 +14,11 @@ from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 
 _RECORDING = ("dynamo_lite.capture", "dynamo_lite.symbolic_shapes")
 _HIDDEN = frozenset({"_wrapped_call_impl", "_call_impl"})
-"""nn.Module's way from a call to forward: a run in the interpreter has no frames of it either."""
+"""nn.Module's frames between a call and forward: a run in the interpreter has no such frames either."""
 
 
 class _Code:
-    """What the tracer asks of decoded code: the positions of an instruction, by its index."""
+    """The part of decoded code that the tracer uses: the positions of an instruction, by its index."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code  # kept alive: the table below is keyed by its id
@@ -65,7 +65,7 @@ class NativeFrame:
 
 
 class DecodedFrame:
-    """A frame by the decoded instructions of its code, for what is asked of the current instruction."""
+    """A frame with the decoded instructions of its code, for queries about the current instruction."""
 
     def __init__(self, frame: NativeFrame) -> None:
         self.back = None if frame.back is None else DecodedFrame(frame.back)
@@ -85,7 +85,7 @@ def innermost(boundary: FrameType) -> NativeFrame | None:
         if row[1] is _Role.PROGRAM:
             frames.append(native)
         elif row[1] is _Role.RECORDER:
-            frames.clear()  # what the recorder has called on the way in is none of the program
+            frames.clear()  # frames before this one are the recorder's, not the program's
         native = native.f_back
     found: NativeFrame | None = None
     for native in reversed(frames):

@@ -1,8 +1,8 @@
-"""Questions about identity and type that no hook sees, found in the bytecode of the functions that run.
+"""Checks of identity and type that no hook observes, found in the bytecode of the functions that run.
 
-`a is b` and `a.__class__` never call anything that could be watched, and a stand-in may answer them otherwise than the
-tensor or the int. The instructions tell where a function asks; what its variables hold when it
-returns tells whether the question was about tensors.
+`a is b` and `a.__class__` call nothing that could be observed, and for a fake tensor or a symbolic size their result
+may differ from eager's. The instructions show where a function makes such a check; the values of its variables when it
+returns show whether the check was about tensors.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _known: dict[int, tuple[CodeType, tuple[Question, ...]]] = {}
 
 
 def questions(code: CodeType) -> tuple[Question, ...]:
-    """What a function asks. Most ask nothing, which is seen without reading the instructions one by one."""
+    """The checks that a function makes. That it makes none is usually determined without decoding instructions."""
     known = _known.get(id(code))
     if known is None:
         asks = _IS_OP in code.co_code[::2] or "__class__" in code.co_names
@@ -133,7 +133,7 @@ _LOADS = {
 
 
 def asked(found: tuple[Question, ...], frame: FrameType) -> set[str]:
-    """The kinds of the questions that are about stand-ins, by what the variables of a frame hold as it returns."""
+    """The kinds of the checks on fake tensors or symbolic sizes, by the variables of a frame as it returns."""
     variables = frame.f_locals
     return {question.kind for question in found if _is_about_stand_ins(question, variables, frame)}
 

@@ -1,7 +1,7 @@
-"""Iterators from outside: the run moves copies of them on, where each place that holds one can be set.
+"""Iterators that existed before the run: the run advances copies of them, if each place that holds one can be set.
 
-An iterator cannot be moved back. What a tuple, a bound method or another iterator holds is moved on all the same, as
-is what cannot be copied (a generator).
+An iterator cannot be rewound. One held by a tuple, a bound method or another iterator is advanced itself, as is one
+that cannot be copied (a generator).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MISSING: Any = object()
 
 
 class _CopyPlace(NamedTuple):
-    """Where a copy stands for an iterator: `owner` holds it under `key`."""
+    """A copy in the place of an iterator: `owner` holds it under `key`."""
 
     owner: Any
     key: Any

@@ -1,8 +1,8 @@
-"""What stands in the interpreter's place: it calls natively.
+"""Replaces the interpreter: calls the program natively.
 
-The rules of the tracer that a recording cannot do without (control-flow operators, autograd.Function, checkpoints,
-modules, "is this an export?") still answer: the Python functions among their callables get trampolines for the time of
-the run (dynamo_lite/interpreter/datamodel/trampolines.py), those written in C are seen by a torch function mode.
+The tracer's rules without which a recording is impossible (control-flow operators, autograd.Function, checkpoints,
+modules, "is this an export?") still apply: the Python functions among their callables get trampolines during the run
+(dynamo_lite/interpreter/datamodel/trampolines.py), those written in C are intercepted by a torch function mode.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class Machine(Interpreter):
         """The stack is CPython's."""
 
     def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the program. What it raises is raised as it is."""
+        """Run the program. Its exceptions propagate unchanged."""
         with self._tracer.watching(), _Rules(self._tracer), self._trampolines_armed(), self._function_apply():
             return self._run(fn, args, kwargs)
 
     def _run(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """In a copy of the context: what the program sets of context variables does not stay."""
+        """Run in a copy of the context: values that the program gives to context variables are discarded."""
         context = copy_context()
         before = dict(context.items())
         self._boundary = sys._getframe()
@@ -120,7 +120,7 @@ class Machine(Interpreter):
             yield
 
     def _is_called_by_program(self) -> bool:
-        """Whether a call of the function that asks this is the program's."""
+        """Whether the caller's caller is the program."""
         frame: FrameType | None = sys._getframe(2)
         assert frame is not None
         if is_trusted_module(str(frame.f_globals.get("__name__", ""))):
@@ -228,7 +228,7 @@ class _Rules(TorchFunctionMode):
         return result
 
     def _attribute(self, attribute: Any, value: Any) -> None:
-        """What a stand-in answers otherwise than the tensor."""
+        """Notes attributes that differ between a fake tensor and the tensor."""
         if attribute is _version:
             self._tracer.unsound("Tensor._version counts the writes of the export; eager's goes on counting")
         elif attribute is torch.Tensor.grad_fn and value is not None:

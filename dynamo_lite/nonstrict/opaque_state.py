@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
 
 UNKNOWN: Any = object()
-"""The position of an iterator that cannot be asked for it."""
+"""The position of an iterator that does not provide it."""
 _PROTOCOL = 4
 
 
 class Hidden(NamedTuple):
-    """What `read` gave for `owner` before the run. `write` puts it back, None where nothing can."""
+    """The result of `read(owner)` before the run. `write` restores it; None if it cannot be restored."""
 
     owner: Any
     before: Any
@@ -80,12 +80,12 @@ def position(iterator: Any) -> Any:
         frame = iterator.gi_frame
         return None if frame is None else (frame.f_lasti, frame.f_lineno)
     if type(iterator) is _CALLS:
-        return UNKNOWN  # what it calls moves on, and not itself
+        return UNKNOWN  # its callable advances, not the iterator itself
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # itertools: deprecated since 3.12, there until 3.14
             parts, again = iterator.__reduce__(), iterator.__reduce__()
-    except Exception:  # not every iterator can be asked
+    except Exception:  # not every iterator provides it
         return UNKNOWN
     return _shown(parts[1:], again[1:])
 
@@ -94,8 +94,8 @@ _CALLS = type(iter(int, 0))
 
 
 def _shown(part: Any, again: Any) -> Any:
-    """What stands for a part of an iterator's state: a number by value, what is left to give by its length, an object
-    that is the same when asked `again` by identity."""
+    """The comparable form of a part of an iterator's state: a number by value, remaining items by their length, and an
+    object by identity if it is the same in a second reading (`again`)."""
     if type(part) in (int, float, bool):
         return type(part), part
     if type(part) is range:
@@ -133,7 +133,7 @@ def _write_stream(stream: Any, before: Any) -> None:
 
 
 class _PartialParts:
-    """What a partial holds, compared by identity."""
+    """The parts of a partial, compared by identity."""
 
     def __init__(self, state: tuple[Any, tuple[Any, ...], dict[str, Any], Any]) -> None:
         self.state = state
@@ -221,7 +221,7 @@ _TABLE: dict[type, Row] = {
 
 
 def note_of(state: Hidden) -> str:
-    """What is to be noted of hidden state that the run has changed."""
+    """The note for hidden state that the run has changed."""
     owner, kind = state.owner, type(state.owner)
     if issubclass(kind, type):
         return (

@@ -97,7 +97,7 @@ _DECIMAL = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
 
 def _decimal() -> Setting:
-    """The context of decimal numbers, but for the flags that each operation sets."""
+    """The context of decimal numbers, except the flags that each operation sets."""
     context = sys.modules["decimal"].getcontext()
 
     def write(before: tuple[Any, ...]) -> None:

@@ -55,7 +55,7 @@ _WRAPPERS = ("torch._compile", "torch._dynamo", "contextlib")
 
 
 class ProgramListener(Protocol):
-    """Who is told of what the program does."""
+    """Receives the events of the program."""
 
     def unsound(self, text: str) -> None:
         """A call that strict refuses."""
@@ -70,12 +70,12 @@ class ProgramListener(Protocol):
         """A function written in C has raised an error."""
 
     def questions(self, kinds: set[str]) -> None:
-        """A function has asked for the identity or the type of stand-ins."""
+        """A function has checked the identity or the type of fake tensors or symbolic sizes."""
 
 
 @contextmanager
 def watched(listener: ProgramListener) -> Iterator[ProfileHook | None]:
-    """While inside, `listener` is told of this thread; None where another profiler is in the way."""
+    """A context in which `listener` receives the events of this thread. Yields None if another profiler is active."""
     if sys.getprofile() is not None:
         listener.unsound("a profiler is on: calls whose answer differs from call to call (time, random) are not seen")
         yield None
@@ -87,7 +87,7 @@ def watched(listener: ProgramListener) -> Iterator[ProfileHook | None]:
 
 
 class unwatched:
-    """A block in which nothing of the program's runs: the watch is told of no calls, each of which costs time."""
+    """A block that runs none of the program's code: the hook is off, because each observed call costs time."""
 
     __slots__ = ("_watch",)
 
@@ -108,11 +108,11 @@ class ProfileHook:
         self._listener = listener
         self.printing = 0
         self._python: dict[int, str] = {}  # id of a code object → text
-        # What the garbage collector calls, whenever it runs, is no call of the program.
+        # Functions called by the garbage collector, at arbitrary times, are not calls of the program.
         self._collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
         self._native: dict[int, str] = {}  # id of a C callable → text
         self._callers: dict[int, tuple[CodeType, bool]] = {}
-        self._asking: dict[int, tuple[Question, ...]] = {}  # id of a code object → what it asks
+        self._asking: dict[int, tuple[Question, ...]] = {}  # id of a code object → its checks
         for names, template in _TABLES:
             for name in names:
                 fn = loaded(name)
@@ -175,7 +175,7 @@ class ProfileHook:
             self._listener.unsound(text)
 
     def _is_program(self, frame: FrameType) -> bool:
-        """Whether the frame is the program's own code; libraries ask for ids and clocks for their own ends."""
+        """Whether the frame runs the program's own code; libraries use ids and clocks for their own purposes."""
         known = self._callers.get(id(frame.f_code))
         if known is None:
             name = str(frame.f_globals.get("__name__", ""))
@@ -190,7 +190,7 @@ def _is_own(frame: FrameType, name: str) -> bool:
 
 
 def loaded(name: str) -> Any:
-    """What "module:qualified.name" names; None if the module is not loaded."""
+    """The object named by "module:qualified.name"; None if the module is not loaded."""
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):

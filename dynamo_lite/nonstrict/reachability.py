@@ -1,10 +1,9 @@
-"""What a program may change, looked at before and after a run without an observer.
+"""The objects that a program may change, compared before and after a run without an observer.
 
-Before the run a journal takes a snapshot of every object within reach; after it the journal yields what has changed and
-puts it back, as after a run in the interpreter. Within reach is what the callable holds, through attributes, containers
-and closures, and, from the moment when a function first runs, what its code mentions (referenced_names.py). What
-torch and the
-standard library hold is theirs.
+Before the run a journal takes a snapshot of every reachable object. After the run it yields the changes and undoes
+them, as after a run in the interpreter. An object is reachable from the callable through attributes, containers and
+closures and, once a function has begun to run, through the names in its code (referenced_names.py). Objects of torch
+and the standard library are not followed.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _LEAVES = (HOLD_NO_FUNCTIONS | _TORCHS) - ITERATORS - _NO_LEAVES
 _OF_IMPORT = frozenset({"__builtins__", "__loader__", "__spec__"})
 """Globals that are the import system's: a loader can hold the whole of a test runner or a notebook."""
 _RUNNERS = frozenset({"IPython", "_pytest", "hypothesis", "ipykernel", "pluggy", "pytest", "xdist"})
-"""Packages that run programs: a mark on a test leads to every test of the session, and none of it is the program's."""
+"""Packages that run programs: a mark on a test leads to every test of the session, none of which is the program's."""
 _TRACER = __name__.partition(".")[0]
 _PROGRAMS_OF_OURS = f"{_TRACER}.exportdb.cases."
 _OF_ERRORS = ("args", "__suppress_context__", "__cause__", "__context__")
@@ -52,9 +51,9 @@ _LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
 
 
 class Reachable:
-    """The objects within reach of a callable. `take` takes their snapshots.
+    """The objects reachable from a callable. `take` takes their snapshots.
 
-    `follows_globals`: functions lead to all globals of their module, where no hook tells which of them run.
+    `follows_globals`: functions lead to all globals of their module, because no hook reports which functions run.
     """
 
     follows_globals = False
@@ -72,7 +71,7 @@ class Reachable:
         self.complete = True
 
     def take(self, start: Any) -> None:
-        """Take a snapshot of everything within reach of `start`. `complete` says whether that was all."""
+        """Take a snapshot of everything reachable from `start`. `complete` is False if there were too many objects."""
         self._todo.append(start)
         while self._todo:
             if len(self._seen) > LIMIT:
@@ -126,7 +125,7 @@ class Reachable:
             self._object(value, kind)
 
     def _follow_pinned(self, values: Iterable[Any]) -> None:
-        """Follow what is held in a place that cannot be set."""
+        """Follow values held in a place that cannot be set."""
         for value in values:
             self._todo.append(value)
             if type(value) in ITERATORS:
@@ -162,7 +161,7 @@ class Reachable:
             self._todo.append(namespace)
         elif self._journal.touch(value, "attributes"):
             if namespace is not None:
-                self._seen.add(id(namespace))  # what it holds is in the snapshot of the attributes
+                self._seen.add(id(namespace))  # its contents are in the snapshot of the attributes
                 self._todo.extend(namespace.values())
             self._todo.extend(_slot_values(value))
         self._todo.append(kind)
@@ -197,7 +196,7 @@ class Reachable:
         self._todo.extend(cls.__bases__)
 
     def globals(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """What a module's globals are when they are first asked for; a snapshot is kept."""
+        """The globals of a module at the first call for it; the journal takes a snapshot of them."""
         before = self._globals.get(id(namespace))
         if before is None:
             self._seen.add(id(namespace))
@@ -207,7 +206,7 @@ class Reachable:
         return before
 
     def _all_globals(self, namespace: dict[str, Any]) -> None:
-        """All that a module holds as globals, but for what it has imported."""
+        """Follow all globals of a module, except those that it has imported."""
         name = namespace.get("__name__", "")
         if id(namespace) in self._globals or is_outside_program(name):
             return
@@ -217,7 +216,7 @@ class Reachable:
                 self._todo.append(value)
 
     def is_searched(self, value: Any) -> bool:
-        """Whether what a global names is to be looked at: functions, classes and containers of the program's."""
+        """Whether the value of a global is followed: functions, classes and containers of the program."""
         kind = type(value)
         if issubclass(kind, type) or kind is FunctionType:
             return not is_outside_program(value.__module__)
@@ -225,12 +224,12 @@ class Reachable:
 
 
 def is_outside_program(module_name: Any) -> bool:
-    """Whether what a module holds is a library's, a runner's or the tracer's."""
+    """Whether the objects of a module belong to a library, a runner or the tracer."""
     return in_library(str(module_name)) or is_tools(module_name)
 
 
 def is_tools(module_name: Any) -> bool:
-    """Whether a module is part of what runs programs, or of this tracer (but for the cases of ExportDB).
+    """Whether a module belongs to a program that runs programs, or to this tracer (except the cases of ExportDB).
 
     Its objects lead to caches of its own (a guard to the code objects that are decoded), which change at any time.
     """
@@ -265,7 +264,7 @@ def _slot_values(value: Any) -> Iterator[Any]:
 
 @functools.cache
 def _dict_descriptor(kind: type) -> Any:
-    """What gives an instance its `__dict__`, if the class says so in Python."""
+    """The descriptor of an instance's `__dict__`, if the class defines it in Python."""
     if not is_changeable(kind):
         return None
     return next((vars(base)["__dict__"] for base in kind.__mro__ if "__dict__" in vars(base)), None)

@@ -1,4 +1,4 @@
-"""What a function can reach by the names in its code: looked at when it first runs, before it can change anything."""
+"""The objects that a function can reach by the names in its code, found before it first runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEPTH = 3
 
 
 class Mentions:
-    """Extends a reach by what the functions that run mention."""
+    """Extends the reachable objects by those that the functions that run refer to by name."""
 
     def __init__(self, reach: Reachable) -> None:
         self._reach = reach
@@ -28,7 +28,7 @@ class Mentions:
         self._stored: dict[tuple[int, str], tuple[Any, str, Any]] = {}  # owner, name, value before
 
     def ran(self, frame: FrameType) -> None:
-        """A function runs for the first time: take snapshots of what it can reach by name."""
+        """A function runs for the first time: take snapshots of the objects that it can reach by name."""
         code, namespace = frame.f_code, frame.f_globals
         self.names.update(code.co_names)
         if is_outside_program(namespace.get("__name__", "")) or _is_being_imported(namespace):
@@ -53,7 +53,7 @@ class Mentions:
                 yield value
 
     def _module(self, module: ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
-        """What a module of the program's holds under the names."""
+        """The values of a module of the program under these names."""
         if is_outside_program(module.__name__):
             return
         before = self._reach.globals(vars(module))
@@ -61,7 +61,7 @@ class Mentions:
             if name in before and self._reach.is_searched(before[name]):
                 yield before[name]
 
-    # ---- attributes of what is a library's
+    # ---- attributes of libraries
 
     def _keep_stored(self, names: tuple[str, ...], stored: set[str], before: dict[str, Any]) -> None:
         """Remember attributes that a function sets by name, of modules and classes of libraries that it mentions."""
@@ -82,7 +82,7 @@ class Mentions:
                 self._keep_of(value, names, stored, depth - 1)
 
     def put_back(self, unsound: Callable[[str], None]) -> None:
-        """Put attributes of libraries back, and say what was changed."""
+        """Restore attributes of libraries, and report those that were changed."""
         for owner, name, before in self._stored.values():
             if vars(owner).get(name, _MISSING) is before:
                 continue

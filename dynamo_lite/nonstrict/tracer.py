@@ -54,11 +54,11 @@ class NativeTracer(Tracer):
         self.own(NativeOutput).is_printing = self._is_printing
 
     def unsound(self, text: str) -> None:
-        """Note what the program rests on though it need not hold."""
+        """Note an assumption of the program that need not hold."""
         self.note(f"{UNSOUND}{text}")
 
     def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]]:
-        """Not looked at: what CPython's frames hold is not decoded (docs/effects.md says so)."""
+        """Returns `kinds` unchanged: the values in CPython's frames are not decoded (docs/effects.md)."""
         return kinds
 
     def undecided(self, error: Any) -> None:  # type: ignore[override]
@@ -83,7 +83,7 @@ class NativeTracer(Tracer):
     def watching(self) -> Iterator[None]:
         """Around the program's call."""
         self.note("CPython ran the program (strict=False): what it reads from Python is assumed, and guarded nowhere")
-        self._reach.follows_globals = sys.getprofile() is not None  # then no hook tells what runs
+        self._reach.follows_globals = sys.getprofile() is not None  # then no hook reports which functions run
         self._take(self.root)
         process = ProcessState()
         with ExitStack() as stack:
@@ -100,7 +100,7 @@ class NativeTracer(Tracer):
             self._reach.take(start)
             self._iterators.put()
 
-    # ---- what the watch tells
+    # ---- events of the profile hook
 
     def is_outside(self, value: Any) -> bool:
         return self._reach.holds(value)
@@ -115,7 +115,7 @@ class NativeTracer(Tracer):
                 self.unsound(note_of(state))
 
     def failed(self, fn: Any) -> None:
-        """An error that eager does not raise: a token is of another context, a stand-in cannot become a subclass."""
+        """Records an error that eager does not raise: a token of another context, a fake tensor as a subclass."""
         row = _FAILS_HERE.get(id(callee_key(fn, ())[0]))
         if row is not None and self.broken is None:
             self.broken = self.refusal(row[0], None, **row[1])
@@ -141,7 +141,7 @@ class NativeTracer(Tracer):
     # ---- after the run
 
     def _look_again(self, process: ProcessState) -> None:
-        """What no snapshot shows: settings, caches that the run has filled, iterators that it has moved on."""
+        """Checks state without snapshots: settings, caches that the run has filled, iterators that it has advanced."""
         for name in process.restore(None if self._reach.follows_globals else self._mentions.names):
             self.unsound(f"the program changes {name}; the exported one does not")
         for cache in self._reach.caches:

@@ -1,8 +1,8 @@
-"""type(x) and isinstance(x, C) in the program's functions: they tell the type of what a stand-in stands for.
+"""type(x) and isinstance(x, C) in the program's functions: for a fake tensor or symbolic size, the result is eager's.
 
-A function looks these names up in the globals of its module before the builtins. For the time of the run they are
-there, in the modules whose functions mention them. hash(x) is among them, to see what it is asked of, and min() and
-max(), which stay symbolic.
+A function looks these names up in the globals of its module before the builtins. During the run the replacements are in
+the globals of the modules whose functions use them. hash(x) is replaced too, to see its argument, and min() and max(),
+which stay symbolic.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLI
 
 
 class AskedTypes:
-    """The names, in the globals of the modules that ask."""
+    """The replacements, in the globals of the modules that use them."""
 
     def __init__(self, tracer: NativeTrace) -> None:
         self._names: dict[str, Any] = {"type": _type_for(tracer), "isinstance": _isinstance, "hash": _hash_for(tracer)}
@@ -43,9 +43,9 @@ class AskedTypes:
 
 
 def _type_for(tracer: NativeTrace) -> type:
-    """A class that stands for `type`: called with one argument, it answers as strict mode does.
+    """A class that replaces `type`: called with one argument, it returns the same as strict mode.
 
-    A metaclass of the program's has it for a base; its own methods are not replaced.
+    It serves as a base of the program's metaclasses; their own methods are not replaced.
     """
 
     class Metaclass(type):
@@ -80,7 +80,7 @@ def _hash_for(tracer: NativeTrace) -> Callable[[Any], int]:
 
 
 def _extreme_for(tracer: NativeTrace, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """min() or max(): of sizes it is one, where CPython would ask which is the smaller."""
+    """min() or max(): for sizes the result is symbolic, where CPython would compare them and branch."""
 
     @functools.wraps(fn)
     def function(*args: Any, **kwargs: Any) -> Any:

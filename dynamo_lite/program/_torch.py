@@ -1,4 +1,4 @@
-"""The private torch API that the program layer stands on.
+"""The private torch API that the program layer uses.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """
@@ -49,7 +49,7 @@ config_patch: Any = _config.patch  # type: ignore[attr-defined]
 
 @contextmanager
 def jit_trace_paused() -> Iterator[None]:
-    """Within, torch.jit.trace sees nothing: under it sizes are traced tensors, and stand-ins have none at all."""
+    """A context in which torch.jit.trace is off: under it sizes are traced tensors, and fake tensors have none."""
     with changed(partial(_set_tracing_state, _get_tracing_state())):
         _set_tracing_state(None)
         yield
@@ -95,7 +95,7 @@ _NO_TENSORS = frozenset({type(None), bool, int, float, complex, str, torch.SymIn
 
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C:_get_tracing_state", "inputs are checked outside of torch.jit.trace"),

@@ -2,8 +2,8 @@
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0, which read the text of each expression again, for each of its parts print
 the part and look at all parts of it again, and walk shared parts as if they were a tree. A size divided twenty times
-over takes minutes. Here each text is read once, each part is made once and looked at once; what the deserializer keeps
-is the same.
+over takes minutes. Here each text is read once, each part is made once and looked at once; the deserializer's state is
+the same.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class SreprReader:
         self._made: dict[Any, Any] = {}
 
     def read(self, text: str, functions: dict[str, Any]) -> Any:
-        """Raises Unreadable for what is in another form."""
+        """Raises Unreadable for a text in another form."""
         found = self._by_text.get(text)
         if found is None:
             found = self._by_text[text] = self._parse(text, functions)
@@ -173,7 +173,7 @@ def _read_in(reader: Any, expressions: SreprReader, text: Any, hint: Any, read: 
 
 
 def _note(reader: Any, expr: Any, hint: Any) -> Any:
-    """Tells the deserializer of the symbols in an expression, of each part once."""
+    """Registers the symbols of an expression with the deserializer, each part once."""
     env, seen = vars(reader).get("_dynamo_lite_seen", (None, None))
     if env is not reader.shape_env:
         _, seen = reader._dynamo_lite_seen = reader.shape_env, set()
@@ -217,7 +217,7 @@ def _constrain(reader: Any, expr: Any) -> None:
 
 
 DISABLES = "saving and loading programs"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._export.serde:serialize", "the module that reads and writes programs"),

@@ -63,7 +63,7 @@ def _placeholder(graph: fx.Graph, name: str, after: fx.Node, like: fx.Node) -> f
 def without_aliases(program: ExportedProgram) -> ExportedProgram:
     """`program`, or a copy of it that has the first name of each tensor only.
 
-    torch's tracer cannot tell two inputs that are one tensor apart if the program changes it in place.
+    torch's tracer cannot distinguish two inputs that are one tensor if the program changes it in place.
     """
     unused = _unused_aliases(program)
     if not unused:

@@ -60,10 +60,10 @@ def build_program(
     Args:
         root: the module that was exported, None for a function.
         inputs: the flattened call; its names are the recorder's input names.
-        outputs: what the run returned (`flatten_outputs`, called right after the run).
+        outputs: the results of the run (`flatten_outputs`, called right after the run).
         buffer_updates: the new value of each buffer that the run assigned (`self.b = ...`), by FQN: the program
             copies it into the buffer at its end. A buffer changed in place needs no entry.
-        settled: what is known of the inputs' sizes, if some of them may vary.
+        settled: the conditions on the inputs' sizes, if some of them may vary.
         guards: more conditions on the inputs, as Python over `L['name']`, checked by `module()`.
         calls: the calls of submodules whose signatures are kept for `torch.export.unflatten`.
     Raises UnsupportedValue for an output that no program can return.
@@ -74,7 +74,7 @@ def build_program(
     output = graph.output((*outputs.values, *kept))
     _drop_dead(recorder)
     _place_in_root(graph, root)
-    # torch's rules for sub-graphs ask for an environment when a program is traced again, symbols or not.
+    # torch's rules for sub-graphs need an environment when a program is traced again, symbols or not.
     has_symbols = recorder.env is not None and (bool(recorder.modules) or not without_symbols(recorder.fake_mode))
     if has_symbols:
         solution = settled.solution if settled is not None else None
@@ -110,7 +110,7 @@ def build_program(
 
 
 def _input_specs(recorder: Recorder, tree: ModuleTree) -> list[InputSpec]:
-    """What each placeholder is, in their order; names of a tensor that has more than one get placeholders, too."""
+    """The specification of each placeholder, in order; names of a tensor with more than one get placeholders, too."""
     specs = {lifted.node: _lifted_spec(lifted) for lifted in recorder.lifted}
     specs |= {node: _input_spec(node) for node in recorder.input_nodes}
     for node in recorder.input_nodes:
@@ -121,7 +121,7 @@ def _input_specs(recorder: Recorder, tree: ModuleTree) -> list[InputSpec]:
 
 
 def _check_keywords(program: ExportedProgram, inputs: FlatInputs) -> None:
-    """Raises InvalidArguments for a keyword argument that hides what the generated code says (`device(type='cpu')`)."""
+    """Raises InvalidArguments for a keyword argument that hides a name in the generated code (`device(type='cpu')`)."""
     hiding = RESERVED & inputs.kwargs.keys()
     said = {*type(program.graph_module).forward.__code__.co_names} if hiding else set()
     paths = [spec.target.split(".") for spec in program.graph_signature.input_specs if spec.target]
@@ -142,7 +142,7 @@ def _place_in_root(graph: fx.Graph, root: nn.Module | None) -> None:
 
 
 def _insert_asserts(recorder: Recorder, solution: Solution | None) -> None:
-    """What only run time can check of unbacked values is checked where they are made."""
+    """Conditions on unbacked values that only run time can check are checked where the values are made."""
     assert recorder.env is not None
     given = solution.guard_set.relations if solution is not None else ()
     insert_runtime_asserts(all_graphs(recorder.graph, recorder.modules), recorder.env, given=given)
@@ -158,7 +158,7 @@ def _materialise(recorder: Recorder, modules: Mapping[str, Any], solution: Solut
 
 
 def _check_unshared(root: nn.Module | None, fqn: str) -> None:
-    """A buffer in two places is one input: assigning one name would change what the other one means.
+    """A buffer in two places is one input: assigning one name would change the value of the other.
 
     A module under two names is one place. tracing/effects/buffer_assignment.py also looks at views.
     """
@@ -290,11 +290,11 @@ def _state_dict(tree: ModuleTree, recorder: Recorder) -> dict[str, torch.Tensor]
 
 
 def _constants(tree: ModuleTree, recorder: Recorder) -> dict[str, Any]:
-    """What is no part of the state: constants, and buffers that are not persistent, under all their names."""
+    """Tensors outside the state: constants, and buffers that are not persistent, under all their names."""
     constants: dict[str, Any] = {}
     for lifted in recorder.lifted:
         if lifted.kind is LiftedKind.CONSTANT:
-            # A constant is no leaf to be trained (lift_constants_pass takes the parameter off it as well).
+            # A constant is not a leaf to be trained (lift_constants_pass takes the parameter off it as well).
             is_trained = lifted.tensor.requires_grad or isinstance(lifted.tensor, nn.Parameter)
             constants[lifted.fqn] = lifted.tensor.detach() if is_trained else lifted.tensor
         elif lifted.persistent is False:

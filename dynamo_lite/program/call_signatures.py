@@ -38,7 +38,7 @@ class SubmoduleCall:
         return [leaf for leaf in (*self.inputs, *self.outputs) if isinstance(leaf, fx.Node)]
 
     def entry(self, now: Mapping[fx.Node, fx.Node]) -> ModuleCallEntry:
-        """`now` tells which node of the finished graph holds what a node of the recording held."""
+        """`now` maps each node of the recording to the node of the finished graph with the same value."""
         inputs, outputs = ([_argument(leaf, now) for leaf in leaves] for leaves in (self.inputs, self.outputs))
         signature = ModuleCallSignature(inputs, outputs, self.in_spec, self.out_spec, forward_arg_names=None)
         return ModuleCallEntry(fqn=self.fqn, signature=signature)
@@ -55,7 +55,7 @@ def _argument(leaf: Any, now: Mapping[fx.Node, fx.Node]) -> Any:
 class CallSignatures:
     """The calls of the submodules at `paths`, written down while a run is recorded.
 
-    refuse: ends the recording with an error that the program cannot catch; note: what the report tells.
+    refuse: ends the recording with an error that the program cannot catch; note: adds a note to the report.
     Raises InvalidArguments for a path at which `root` has no submodule, or has one that it calls by another path.
     """
 

@@ -1,4 +1,4 @@
-"""One effect of a program, for people: what it changes outside of itself, and what becomes of that."""
+"""One effect of a program, for people: the change outside of it, and its treatment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TORCH = f"{os.sep}site-packages{os.sep}torch{os.sep}"
 
 
 class Verdict(Enum):
-    """What becomes of an effect in the exported program."""
+    """The treatment of an effect in the exported program."""
 
     CARRIED = "carried"
     """The program makes the same change: a buffer's new value, an input changed in place."""
@@ -21,7 +21,7 @@ class Verdict(Enum):
     FIRST_CALL = "first call only"
     """A one-time initialisation: the second call records the same program and changes nothing more."""
     DROPPED = "dropped"
-    """The program does not make it, and effects="drop" said that this is fine."""
+    """The program does not make it, as permitted by effects="drop"."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Effect:
 
     @property
     def text(self) -> str:
-        """What happened, without the target."""
+        """The change, without the target."""
         change = "is changed in place" if self.old == self.new else f"{self.old} becomes {self.new}"
         assumed = f", as long as nothing changes {', '.join(self.rests_on)}" if self.rests_on else ""
         return f"{change} ({self.verdict.value}{assumed})"

@@ -1,4 +1,4 @@
-"""The exported program: torch's own class, with input checks that say what was given."""
+"""The exported program: torch's own class, with input checks whose errors show the given value."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 class Program(ExportedProgram):
     """An ExportedProgram whose `module()` checks its inputs before torch does: shape, dtype, structure and constants.
 
-    torch checks shapes, structure and constants by assertions that name what was expected; they stay in the graph, and
-    are what a program has after `torch.export.load` (docs/capture.md).
+    torch checks shapes, structure and constants by assertions that name the expected value; they stay in the graph, and
+    remain in a program after `torch.export.load` (docs/capture.md).
 
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
-    `asked` is what its Python code has asked of dtypes and modes; None if that is not known.
-    `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
-    `state_reads` what it has read of containers beside their leaves. `apart`: no container may be at two places of a
-    call, but those of these pairs; None if it does not matter.
+    `asked`: the dtypes and modes that its Python code has read; None if that is not known.
+    `key_orders` names dicts among the arguments and the keys whose order in them the program has read;
+    `state_reads` its reads of containers beside their leaves. `apart`: no container may be at two places of a
+    call, except those of these pairs; None if it does not matter.
     `lost_gradients`: results whose gradient is not eager's.
     `is_traced_again`: torch is about to trace `module()` again, and is to find its own operators there.
     """
@@ -70,7 +70,7 @@ class Program(ExportedProgram):
     @never_compiled
     def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
         """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
-        module of torch's is, whatever the graph says; then what it computes is not checked against anything."""
+        module of torch's is, whatever the graph contains; the computed values are then not checked."""
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
         from dynamo_lite.program.modules.score_functions import look_up_as_eager
@@ -167,7 +167,7 @@ class Program(ExportedProgram):
 
     @graph_module.setter
     def graph_module(self, module: fx.GraphModule) -> None:
-        ExportedProgram.graph_module.fset(self, module)  # type: ignore[attr-defined]  # which says that it is read only
+        ExportedProgram.graph_module.fset(self, module)  # type: ignore[attr-defined]  # declared read-only
 
     @classmethod
     def _of(cls, program: ExportedProgram) -> Self:
@@ -196,7 +196,7 @@ def load(f: FileLike, **options: Any) -> ExportedProgram:
 
 
 def loaded(program: ExportedProgram, facts: dict[str, Any]) -> Program:
-    """What torch's functions have loaded, as a program of ours. facts: `saved_facts.facts_of` of the saved one."""
+    """A program loaded by torch's functions, as a program of ours. facts: `saved_facts.facts_of` of the saved one."""
     own = Program._of(program)
     give_facts(own, facts)
     own.input_paths = _input_paths(own)
@@ -220,9 +220,9 @@ def _guards_of(program: ExportedProgram) -> nn.Module | None:
 
 
 def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
-    """`torch.export.save(program, f, **options)`, the same file but for one entry (saved_facts.py). Sizes that are
-    divided and multiplied many times over (fifty and more divisions deep) take torch's own function long, or more stack
-    than Python has."""
+    """`torch.export.save(program, f, **options)`, the same file except for one entry (saved_facts.py). For sizes that
+    are divided and multiplied many times over (fifty and more divisions deep), torch's own function takes long, or more
+    stack than Python has."""
     from dynamo_lite.program._torch_serde import shared_expressions
 
     options["extra_files"] = with_facts(program, options.get("extra_files"))
@@ -231,7 +231,7 @@ def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
 
 
 def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
-    """`Program.input_paths` of a program that was loaded: what an object's parts are may depend on their kinds."""
+    """`Program.input_paths` of a program that was loaded: the parts of an object may depend on their kinds."""
     leaves = user_values(program)
     signature = program.module_call_graph[0].signature
     assert signature is not None
@@ -242,7 +242,7 @@ def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
 
 
 def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
-    """Guards on the inputs' dtypes, and on what has to be an integer, in the form that outlives `torch.export.save`.
+    """Guards on the inputs' dtypes, and on inputs that must be integers, in the form that outlives `torch.export.save`.
 
     torch itself checks neither. expected: the values of the inputs' placeholders.
     """

@@ -1,7 +1,7 @@
 """A program's sizes in a ShapeEnv of their own, for one pass of torch's over the program.
 
-torch's passes leave what they decide in the ShapeEnv, where the next pass would take it for known. Here each gets a new
-one, which also notes which kernel asked.
+torch's passes leave their decisions in the ShapeEnv, where the next pass would take them for known. Here each gets a
+new one, which also records the kernel that made each query.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _COUNTERS = ("unbacked_symint_counter", "unbacked_symfloat_counter")
 
 
 class AskedGuards(list[Any]):
-    """The guards of a ShapeEnv. `kinds[i]` is how the kernel that made torch ask for the i-th one asks about sizes 0
-    and 1 (`KERNELS` in symbolic_shapes/torch_env/env.py); None if no kernel of torch's did. `operators[i]` is the
-    operator of the program that was being decomposed then."""
+    """The guards of a ShapeEnv. `kinds[i]` is how the kernel that led torch to the i-th one compares sizes with 0 and 1
+    (`KERNELS` in symbolic_shapes/torch_env/env.py); None if no kernel of torch's did. `operators[i]` is the operator of
+    the program that was being decomposed then."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def _asking_kind(frame: FrameType | None) -> int | None:
 
 _SYMBOLIC = ("", ".fx.experimental.symbolic_shapes", ".fx.experimental.recording", ".fx.experimental.sym_node")
 _SYMBOLIC_FILES = {sys.modules[f"torch{name}"].__file__ for name in _SYMBOLIC}
-"""Where sizes answer (`SymBool.__bool__` is in torch/__init__.py); who asks is further out."""
+"""Where sizes are evaluated (`SymBool.__bool__` is in torch/__init__.py); the origin of the query is further out."""
 _TORCH = str(Path(torch.__file__).parent)
 _OPERATORS = sys.modules["torch._ops"].__file__
 

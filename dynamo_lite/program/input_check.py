@@ -1,4 +1,4 @@
-"""Checks the arguments of a call against what the program was exported for, and reports what differs."""
+"""Checks the arguments of a call against the program's inputs, and reports differences."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 @dataclass
 class InputCheck:
-    """`expected[i]` is what the i-th flat input was when the program was exported: a FakeTensor or a constant.
+    """`expected[i]` is the i-th flat input at the export: a FakeTensor or a constant.
 
-    `sizes` looks at what varies, and at the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
-    names are such that torch cannot write checks of its own. `dtypes`: what an input may have instead of the dtype that
-    it was exported with, once the module was converted; None: any. `state`: what the program has read of containers
-    beside their leaves. `apart`: as of the program. `changed`: what a decomposed program changes.
+    `sizes` checks sizes that vary, and the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
+    names are such that torch cannot write checks of its own. `dtypes`: the dtypes accepted in place of that of the
+    export, once the module was converted; None: any. `state`: the program's reads of containers beside their leaves.
+    `apart`: as of the program. `changed`: the inputs that a decomposed program changes.
     """
 
     in_spec: pytree.TreeSpec
@@ -83,7 +83,7 @@ class InputCheck:
             self.check(args, kwargs, module)
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any], module: Any = None) -> None:
-        """Raises InputMismatch naming the input, what was expected and what was given. module: what holds the state."""
+        """Raises InputMismatch naming the input, the expected and the given value. module: the owner of the state."""
         if self.apart is not None:
             check_apart((args, kwargs), self.apart, self.arg_names)
         leaves = self._quick(args, kwargs) if not self.key_orders else None
@@ -144,7 +144,7 @@ class InputCheck:
         return first + "".join(f"[{step!r}]" for step in path[2:])
 
     def _compare(self, path: str, given: Any, spec: pytree.TreeSpec, expected: Iterator[Any]) -> None:
-        """Walks what was given beside the structure to the first difference; `expected` are the leaves to come."""
+        """Walks the given value beside the structure to the first difference; `expected` are the leaves to come."""
         if spec.is_leaf():
             self._compare_leaf(path, given, next(expected))
             return
@@ -209,8 +209,8 @@ class InputCheck:
 
 
 def _names_of(cls: Any, spec: pytree.TreeSpec, given: list[str]) -> list[str]:
-    """What the children of a container are called. `given` are the names in the one that was given: they are taken
-    where the structure does not say, and the number is right."""
+    """The names of the children of a container. `given` are the names in the given one: they are used if the structure
+    has none, and the number is right."""
     context, count = spec.context, spec.num_children
     keys: list[Any]
     if cls in (dict, OrderedDict, defaultdict):
@@ -267,7 +267,7 @@ def _wrong_sizes(path: str, given: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _numbers_hint(expected: Any, given: Any) -> str:
-    """What to say where attributes differ that are ints, and could be inputs."""
+    """The hint if int attributes differ that could be inputs."""
     if not isinstance(expected, ObjectContext) or not isinstance(given, ObjectContext):
         return ""
     pairs = [(key.name, value, given.rest.get(key)) for key, value in expected.rest.items() if key.kind == "attr"]
@@ -279,7 +279,7 @@ def _numbers_hint(expected: Any, given: Any) -> str:
 
 
 def _declared_since(expected: Any, given: Any) -> str:
-    """What to say where a constant of the program has become an input of later ones."""
+    """The hint if a constant of the program has become an input of later ones."""
     if not isinstance(expected, ObjectContext) or not isinstance(given, ObjectContext):
         return ""
     names = [str(key.name) for key in given.keys if type(expected.rest.get(key)) is int]

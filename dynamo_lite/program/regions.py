@@ -39,7 +39,7 @@ Modules = dict[str, fx.GraphModule]
 
 @dataclass(frozen=True)
 class _RegionSettings:
-    """What a node was recorded under: the last grad switch (None: as at the program's start) and the open autocasts."""
+    """The settings of a node: the last grad switch (None: as at the program's start) and the open autocasts."""
 
     grad: fx.Node | None
     autocasts: tuple[fx.Node, ...]
@@ -47,7 +47,7 @@ class _RegionSettings:
 
 @dataclass(frozen=True)
 class _Surroundings:
-    """What the graph that is being cut runs under."""
+    """The settings around the graph that is being cut."""
 
     grad_enabled: bool
     depth: int
@@ -177,7 +177,7 @@ def _cut(
 
 
 def _last_tensor(region: list[fx.Node]) -> list[fx.Node]:
-    """What a region returns whose results are unused (it changes a buffer): torch cannot load a call without any."""
+    """The result of a region without used results (it changes a buffer): torch cannot load a call without any."""
     return next(([node] for node in reversed(region) if isinstance(node.meta.get("val"), torch.Tensor)), [])
 
 

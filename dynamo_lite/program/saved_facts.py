@@ -1,4 +1,4 @@
-"""What a program knows beside what torch writes into its file: a further entry of the archive, as JSON."""
+"""The data of a program that torch's file does not have: a further entry of the archive, as JSON."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class AnnouncedMeta(dict[str, Any]):
 
 
 def announced_to(program: ExportedProgram, module: fx.GraphModule) -> None:
-    """Makes `program`, whose graph module `module` is, hear of the modules that torch.export.unflatten makes of it."""
+    """Notifies `program`, whose graph module is `module`, of the modules that torch.export.unflatten makes of it."""
     meta = module.meta
     if type(meta) is not AnnouncedMeta or meta.program() is not program:
         module.meta = AnnouncedMeta(meta, program)

@@ -1,4 +1,4 @@
-"""Which way the program went: what lines asked about sizes, and the branches and loops that are in the graph."""
+"""The path of the program: the lines that decided on sizes, and the branches and loops that are in the graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CONTROL: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType({
     "map": ("the loop is in the program, one round for each row", ("a round",)),
     "invoke_subgraph": ("a region is in the program once", ("the region",)),
 })  # fmt: skip
-"""Operator → what the page says of it, and of its sub-graphs in the order of the arguments."""
+"""Operator → its description on the page, and those of its sub-graphs in the order of the arguments."""
 
 
 def branches(
@@ -28,8 +28,8 @@ def branches(
     notes: list[dict[str, Any]],
     sources: Sources,
 ) -> list[dict[str, Any]]:
-    """`solution`: that of the sizes, None for a program without. `compared`: the branches on sizes that are no guards.
-    `nodes`, `notes`: their records."""
+    """The records of branches and loops. `solution`: that of the sizes, None for a program without. `compared`: the
+    branches on sizes that are not guards. `nodes`, `notes`: their records."""
     rows: list[dict[str, Any]] = []
     for fact in () if solution is None else solution.guard_set.collected:
         if fact.kind == "guard" and fact.origin.kind == "user line":

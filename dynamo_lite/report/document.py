@@ -24,7 +24,7 @@ FORMAT = 1
 
 
 class Traced(Protocol):
-    """What a report needs of a trace (dynamo_lite.traces.Trace)."""
+    """The part of a trace (dynamo_lite.traces.Trace) that a report needs."""
 
     program: Any
     guards: Any
@@ -36,7 +36,7 @@ class Traced(Protocol):
 
 
 class Explained(Protocol):
-    """What a report needs of an explanation (dynamo_lite.explanation.Explanation)."""
+    """The part of an explanation (dynamo_lite.explanation.Explanation) that a report needs."""
 
     problems: Any
     effects: Any
@@ -155,7 +155,7 @@ def _values_of_sizes(nodes: list[dict[str, Any]], guards: list[dict[str, Any]], 
 
 
 def _left(found: Any, sources: Sources) -> dict[str, Any]:
-    """What the program does not do, or does in one way only: effects, fixed sizes, notes."""
+    """The limits of the program: effects that it lacks, fixed sizes, notes."""
     effects = [
         {
             "id": f"e{number}",

@@ -1,4 +1,4 @@
-"""Guards in the order of what they say about the program: the user's sizes and values first, torch's internals last."""
+"""Guards grouped by relevance to the program: the user's sizes and values first, torch's internals last."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _is_torchs(kind: Any) -> bool:
 
 
 def group_of(guard: Guard, owned: Collection[str] = ()) -> str:
-    """The key of the group that a guard is in; `owned` is what `owned_by_torch` says of the whole set."""
+    """The key of the group that a guard is in; `owned` is the result of `owned_by_torch` for the whole set."""
     kind, text = guard.kind, guard.source.text if guard.source is not None else ""
     if kind == "python":
         return "sizes"
@@ -106,8 +106,8 @@ def _of_torch(text: str) -> bool:
 
 
 def _is_registry(guard: Guard) -> bool:
-    """Whether it is about the dict of a module's parts or hooks, which says no more than the model's form, or of an
-    object without a name ("<builtin_function_or_method>.__self__")."""
+    """Whether the guard is about the dict of a module's parts or hooks, which follows from the model's form, or about
+    an object without a name ("<builtin_function_or_method>.__self__")."""
     text = guard.source.text if guard.source is not None else ""
     return text.endswith(_REGISTRIES) or text.startswith("<")
 

@@ -1,5 +1,4 @@
-"""The nodes of a program: operator, users, what is known of the value, the lines that made it, where its sizes are
-from."""
+"""The nodes of a program: operator, users, metadata of the value, the lines that made it, the origins of its sizes."""
 
 from __future__ import annotations
 
@@ -114,7 +113,7 @@ class Nodes:
 
 
 def _operands(attribute: fx.Node, inner: fx.GraphModule) -> dict[fx.Node, Any]:
-    """What the first call of a sub-graph gives to its placeholders: the last arguments of a higher-order operator."""
+    """Maps the placeholders of a sub-graph to operands of its first call: the last arguments of the operator."""
     placeholders = [node for node in inner.graph.nodes if node.op == "placeholder"]
     call = next(iter(attribute.users), None)
     given = [*_leaves(call.args)] if call is not None else []
@@ -136,7 +135,7 @@ def frames_of(stack_trace: str | None) -> Iterator[UserFrame]:
 
 
 def describe(value: Any) -> dict[str, Any]:
-    """What is known of a value: of a tensor its sizes, dtype, device and strides."""
+    """The record of a value; for a tensor its sizes, dtype, device and strides."""
     if isinstance(value, torch.Tensor):
         return {
             "kind": "tensor",
@@ -154,7 +153,7 @@ def describe(value: Any) -> dict[str, Any]:
 
 
 def _operator(node: fx.Node) -> str:
-    """ "aten.linear.default", or the name of what is called."""
+    """ "aten.linear.default", or the name of the callee."""
     if node.op != "call_function":
         return str(node.target)
     return str(node.target) if "." in str(node.target) else getattr(node.target, "__name__", str(node.target))

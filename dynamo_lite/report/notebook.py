@@ -1,4 +1,4 @@
-"""A trace in a notebook: the summary of `explain`, with what it counts behind folds."""
+"""A trace in a notebook: the summary of `explain`, with the details of each count in folds."""
 
 from __future__ import annotations
 

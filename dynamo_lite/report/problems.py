@@ -12,7 +12,7 @@ from dynamo_lite.report.sources import Sources
 
 
 def problem_records(problems: Any, sources: Sources) -> list[dict[str, Any]]:
-    """What `explain` found, in the order of the run."""
+    """The records of the problems that `explain` found, in the order of the run."""
     return [_problem(problem, f"p{number}", sources) for number, problem in enumerate(problems)]
 
 

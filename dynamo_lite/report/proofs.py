@@ -16,10 +16,10 @@ _LONG = 60
 
 
 def reason_record(reason: Any, identifier: str, sources: Sources) -> dict[str, Any]:
-    """What a condition on sizes (dynamic_shapes.SizeReason) rests on.
+    """The derivation of a condition on sizes (dynamic_shapes.SizeReason).
 
-    facts: what the trace recorded, with the lines. steps: how the condition follows. spares: what needs no check
-    because of it. checked: each step was verified again, without search.
+    facts: what the trace recorded, with the lines. steps: how the condition follows. spares: the conditions that need
+    no check because of it. checked: each step was verified again, without search.
     """
     table, guard_set = reason.solution.table, reason.solution.guard_set
     words: Callable[[Any], str] = table.in_words

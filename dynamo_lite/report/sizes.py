@@ -57,7 +57,7 @@ def _range(program: Any, size: Any) -> list[str]:
 
 
 def _declared(solution: Any, index: int, sources: Sources) -> dict[str, Any]:
-    """What the specification and the program say of a dimension."""
+    """The record of a dimension: its specification, and the conditions that the program adds."""
     table, guard_set = solution.table, solution.guard_set
     dim, spec, size = table.dims[index], table.specs[index], table.sizes[index]
     final = guard_set.size_of(size)

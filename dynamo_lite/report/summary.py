@@ -1,5 +1,5 @@
-"""A trace in about a screen: sizes, the program's own conditions, effects, notes; the rest counted, and unfolded when
-asked for."""
+"""A trace in about a screen: sizes, the program's own conditions, effects and notes. Other parts are counted, and
+unfolded on request."""
 
 from __future__ import annotations
 

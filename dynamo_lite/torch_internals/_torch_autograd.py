@@ -15,7 +15,7 @@ from torch.nn.modules._functions import BackwardHookFunction as BackwardHookFunc
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol, Variant, current
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch.autograd:Function.apply", "a call of a Function is answered by a rule: the operators of its forward"),
@@ -36,7 +36,7 @@ def _c_descriptor() -> Any:
 
 
 function_apply: Any = current(Variant(_python_function, until=(2, 14)), Variant(_c_descriptor, since=(2, 14)))
-"""function_apply(): what a call of `Function.apply` is known by."""
+"""function_apply(): the object by which tables identify a call of `Function.apply`."""
 
 APPLY_IS_PYTHON: bool = current(Variant(True, until=(2, 14)), Variant(False, since=(2, 14)))
 

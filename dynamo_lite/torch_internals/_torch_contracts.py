@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 
 def called_module() -> Any:
-    """What `Module.__call__` is when no hook is set."""
+    """The function that `Module.__call__` is when no hook is set."""
     return torch.nn.Module._wrapped_call_impl
 
 
@@ -41,7 +41,7 @@ def unbacked_kinds() -> Any:
 
 
 DISABLES = "the doctor's contracts"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch.nn:Module._wrapped_call_impl", "what a call of a module is"),

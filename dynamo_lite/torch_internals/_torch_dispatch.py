@@ -1,4 +1,4 @@
-"""The private torch API for dispatch keys and modes, and for what torch.compile is told.
+"""The private torch API for dispatch keys and modes, and for the interaction with torch.compile.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """
@@ -51,9 +51,9 @@ from dynamo_lite.undoing import changing, undone
 
 
 def never_compiled(function: Callable[..., Any]) -> Any:
-    """A decorator: torch.compile lets frames of this function run, and what they call, instead of compiling them one by
-    one. That is about frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run
-    as they are, and call it); where such a call is part of what is compiled, it is traced as before."""
+    """A decorator: torch.compile runs frames of this function, and of its callees, instead of compiling each. It
+    concerns frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run as they
+    are, and call it). A call within compiled code is traced as before."""
     set_code_exec_strategy(function.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
     return function
 
@@ -64,7 +64,7 @@ _ASKED: tuple[Any, ...] = (torch.compiler.is_compiling, torch.compiler.is_export
 
 
 class _Answer:
-    """What one of the questions calls in the place of its own code."""
+    """Replaces the body of one of the functions in `_CODES`."""
 
     def __init__(self, question: Any) -> None:
         self._plain = FunctionType(question.__code__, question.__globals__)
@@ -103,7 +103,7 @@ class OtherExports:
         self._earlier: list[FrameType] = []
 
     def stop(self) -> None:
-        """Those that have begun are waited for, the others wait. (What is imported later does not.)"""
+        """Waits for exports that have begun, and has later ones wait (unless torch.export is imported later)."""
         if _EXPORT in sys.modules:
             importlib.import_module(_EXPORT)  # which waits for another thread that imports it
             _put_code(self._code)
@@ -170,10 +170,10 @@ def _export_of(frame: FrameType | None) -> FrameType | None:
 
 @contextmanager
 def said(answer: bool) -> Iterator[None]:
-    """Within, torch's questions whether this is being compiled or exported are answered so in this thread.
+    """A context in which torch's functions for "is this being compiled or exported" return `answer` in this thread.
 
-    torch's own flags are left alone: other threads read them, and torch.export in another thread puts back what it
-    finds in them.
+    torch's own flags are not changed: other threads read them, and torch.export in another thread restores the values
+    that it finds in them.
     """
     thread, outer = get_ident(), _answers.get(get_ident())
 
@@ -204,9 +204,9 @@ def class_in_cpp(method: Any) -> str | None:
 
 @contextmanager
 def uncompiled(method: Any) -> Iterator[Any]:
-    """A method of a ScriptModule as it is before its first call: TorchScript's executor has compiled nothing for it.
+    """Yields a method of a ScriptModule in its state before the first call: nothing is compiled for it.
 
-    It has no `__wrapped__`, the Python function that torch would call, with a wrong `self`, given stand-ins.
+    It has no `__wrapped__`, the Python function that torch would call, with a wrong `self`, given fake tensors.
     """
     method = method.owner._get_method(method.name)
     method._debug_flush_compilation_cache()
@@ -234,7 +234,7 @@ def scripted_from(function: Any) -> Any:
 
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:unset_fake_temporarily", "torch.export in another thread waits for a trace"),

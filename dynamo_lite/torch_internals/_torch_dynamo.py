@@ -12,7 +12,7 @@ from torch._dynamo.types import ConvertFrameReturn as ConvertFrameReturn
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "interpret(fn, sentry=True)"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol(

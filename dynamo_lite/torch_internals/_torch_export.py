@@ -29,7 +29,7 @@ def put_exporter(exporter: Callable[..., Any]) -> None:
 
 
 DISABLES = "as_torch_export"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (Symbol("torch.export._trace:_export", "torch.export.export calls it: a function in its place answers"),)
 

@@ -30,7 +30,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
 )
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
@@ -67,8 +67,8 @@ def make_fake(
 ) -> FakeTensor:
     """FakeTensor(mode, meta, device, requires_grad=requires_grad), without its constructor's checks.
 
-    meta: a meta tensor of its own. device: with an index where its type has one. The attributes are those that torch's
-    constructor has given to another FakeTensor, if all but the mode and the device are None.
+    meta: a meta tensor of its own. device: with an index if its type has one. The other attributes are copied from a
+    FakeTensor made by torch's constructor, if all of them are None there; otherwise the constructor is called.
     """
     state = _state_of(mode)
     if not state or FakeTensorConfig.debug:
@@ -89,11 +89,11 @@ def make_fake(
 
 
 class _Devices:
-    """In the place of the FakeTensorMode: says the device of a stand-in, and does nothing else.
+    """Replaces the FakeTensorMode: returns the device of a fake tensor, and does nothing else.
 
-    With no mode there, torch would ask the class, and import torch.distributed.tensor before, for 0.3 s: the first
-    thing that it does with an argument of any subclass is to see whether it is a DTensor. (No TorchDispatchMode: torch
-    would import TorchDynamo to keep it away from its method.)
+    Without any mode, torch would call the class, and import torch.distributed.tensor first, which takes 0.3 s: it
+    checks whether an argument of any subclass is a DTensor before anything else. (Not a TorchDispatchMode: torch would
+    import TorchDynamo to keep it away from its method.)
     """
 
     _mode_key = _TorchDispatchModeKey.FAKE
@@ -104,24 +104,24 @@ class _Devices:
                 return NotImplemented
             fake = args[0]
             return _META if fake.fake_mode.in_kernel_invocation else fake._fake_device
-        except BaseException:  # an interruption: autograd's C++ asks where an exception would end the process
+        except BaseException:  # an interruption: autograd's C++ calls this where an exception would end the process
             _held.append(sys.exception())
         return _said(func, args)
 
 
 def _said(func: Any, args: Any) -> Any:
-    """What `_Devices` answers."""
+    """The result of `_Devices`."""
     if func is not _DEVICE:
         return NotImplemented
     return _META if args[0].fake_mode.in_kernel_invocation else args[0]._fake_device
 
 
 def _handling_all(function: Any) -> None:
-    """Have the handler of a function's `try`, which is its first statement, handle all instructions before it.
+    """Extends the handler of a function's `try`, which is its first statement, to all instructions before it.
 
-    An entry of the table (Objects/exception_handling_notes.txt of CPython) has four numbers, the first of which are
-    where it begins, its length, and where its handler is; of six bits a byte, the highest first. Bit 6 says that more
-    bytes follow, bit 7 that an entry begins.
+    An entry of the exception table (Objects/exception_handling_notes.txt of CPython) has four numbers, the first three
+    of which are its start, its length and its handler's offset. A byte has six bits of a number, the highest first. Bit
+    6 is set if more bytes follow, bit 7 if an entry begins.
     """
     code = function.__code__
     numbers: list[int] = []
@@ -150,9 +150,9 @@ _devices: Any = _Devices()
 
 
 def without_mode(call: Callable[..., Any], *args: Any) -> Any:
-    """Calls what runs no operator on stand-ins without the active FakeTensorMode.
+    """Calls a function that runs no operator on fake tensors, without the active FakeTensorMode.
 
-    C++ that asks a stand-in for its device is answered at once then: two calls in the place of twenty.
+    C++ code that reads a fake tensor's device then makes two Python calls instead of twenty.
     """
     mode = _get_dispatch_mode(_FAKE)
     try:
@@ -168,7 +168,7 @@ def without_mode(call: Callable[..., Any], *args: Any) -> Any:
 
 
 def in_kernel(mode: FakeTensorMode, call: Callable[..., Any], *args: Any) -> Any:
-    """Calls what works on the meta tensors inside of stand-ins: in_kernel_invocation_manager without a generator."""
+    """Calls a function on the meta tensors inside fake tensors: in_kernel_invocation_manager without a generator."""
     return without_mode(_in_kernel, mode, call, *args)
 
 
@@ -192,7 +192,7 @@ _FAKE = _TorchDispatchModeKey.FAKE
 
 
 def _state_of(mode: FakeTensorMode) -> dict[str, Any]:
-    """The attributes of a new FakeTensor that are None for all; empty if there are others."""
+    """The attributes of a new FakeTensor besides device and mode; empty if any of them is not None."""
     if not _states:
         with _DisableTorchDispatch():
             meta = torch.empty((), device="meta")

@@ -25,7 +25,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 from dynamo_lite.undoing import changed
 
 DISABLES = "programs with torch.func transforms; the import of the tracer"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C._functorch:_add_batch_dim", "a tensor batched by vmap, for the rules of operators inside of vmap"),

@@ -22,7 +22,7 @@ from torch.fx.graph import PythonCode
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "the import of the tracer"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch.fx._symbolic_trace:is_fx_symbolic_tracing", "a question of the program that eager answers"),
@@ -70,8 +70,8 @@ GENERATED_FILE = "<eval_with_key>"
 
 
 def node_at(module: torch.fx.GraphModule, line: int) -> torch.fx.Node | None:
-    """The node that line `line` of the generated `forward` computes, which is line 1; None if that is no node's, or the
-    graph has changed since its code was made."""
+    """The node computed in line `line` of the module's code, whose line 1 is `def forward`. None if no node is computed
+    there, or if the graph has changed since its code was generated."""
     index = (getattr(module, "_lineno_map", None) or {}).get(line - 1)  # its lines count from 0
     if index is None:
         return None
@@ -83,11 +83,11 @@ def node_at(module: torch.fx.GraphModule, line: int) -> torch.fx.Node | None:
 
 @contextmanager
 def code_on_demand(graph: torch.fx.Graph) -> Iterator[Callable[[torch.fx.GraphModule], None]]:
-    """A graph module that is made of `graph` in this block has no code; what is yielded has it generate its own later.
+    """Within, a graph module made of `graph` gets no code; the function yielded has it generate its own code later.
 
-    It is generated at the first look at `forward` or `code`: most consumers of an exported program make a module of
-    their own of its graph. A graph with something in it whose code might be refused (torch warns then) has its code at
-    once.
+    The code is generated at the first access to `forward` or `code`: most consumers of an exported program make a
+    module of their own of its graph. If code generation might reject part of the graph (torch warns then), the code is
+    generated at once.
     """
     if not _DEFERS or not all(map(_has_plain_code, graph.nodes)):
         yield _has_code
@@ -101,7 +101,7 @@ def code_on_demand(graph: torch.fx.Graph) -> Iterator[Callable[[torch.fx.GraphMo
 
 _DEFERS = torch.__version__.startswith("2.13.")
 _GENERATED = ("_code", "_lineno_map", "_prologue_start")
-"""What GraphModule.recompile sets on the module, beside `forward` on its class."""
+"""The attributes that GraphModule.recompile sets on the module, besides `forward` on its class."""
 
 
 _PICKLING = tuple(name for name in ("__reduce__", "__reduce_package__") if name in vars(torch.fx.GraphModule))

@@ -10,7 +10,7 @@ import torch._numpy as arrays
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "programs with numpy arrays; the import of the tracer"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch:_numpy", "numpy arrays in the program, as torch._numpy implements them"),

@@ -18,7 +18,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 from dynamo_lite.undoing import attributes, changed
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._higher_order_ops.cond:_merge_output", "what torch.cond returns, of what its two sides do"),
@@ -47,7 +47,7 @@ def merged_cond_output(one: Any, other: Any, mode: Any) -> Any:
 
 @contextmanager
 def merging_cond_outputs(rule: Callable[..., Any]) -> Iterator[None]:
-    """Within, `rule(torch's rule, one, other, mode)` says what torch.cond returns of two results of its sides."""
+    """A context in which `rule(torch's rule, one, other, mode)` merges the results of torch.cond's branches."""
     module: Any = import_module("torch._higher_order_ops.cond")  # the package has a function of that name
     torchs = module._merge_output
 

@@ -14,7 +14,7 @@ from torch.utils._pytree import keystr as keystr
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch.fx._pytree:_deregister_pytree_flatten_spec", "an export that fails leaves no container behind"),

@@ -21,7 +21,7 @@ def dynamic_spec() -> Any:
 
 
 def named_arguments(params: Any) -> dict[str, Any]:
-    """What a ParamsSpec says by the parameters' names; "*args" and "**kwargs" are keys too."""
+    """The entries of a ParamsSpec by parameter name, "*args" and "**kwargs" included."""
     found = dict(params._named_args)
     if params._varargs is not None:
         found["*args"] = list(params._varargs)
@@ -49,7 +49,7 @@ def expression(size: Any) -> Any:
 
 
 DISABLES = "dynamic_shapes=ShapesSpec(...) and @dynamic_spec"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol(

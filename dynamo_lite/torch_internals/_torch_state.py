@@ -25,7 +25,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 _PYTHON_DISPATCHER = torch._C.DispatchKey.PythonDispatcher
 _PRE_DISPATCH_MODES = range(2)
 _left: list[Any] = []
-"""Guards that are entered for good: each would put back what it found when it dies."""
+"""Guards that are entered and kept alive: each would restore the earlier state when it is destroyed."""
 
 
 class ThreadState:
@@ -103,7 +103,7 @@ def _enter_for_good(guard: Any) -> None:
 
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch:_GLOBAL_DEVICE_CONTEXT", "whether a default device was set, which a guard asks at each check"),

@@ -19,7 +19,7 @@ _make_wrapper_subclass = torch.Tensor._make_wrapper_subclass
 _version = torch.Tensor._version
 
 DISABLES = "every export and trace"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch:_conj", "the conjugate as a view, in steps from a base to its view"),

@@ -1,4 +1,4 @@
-"""What a suggested spec gives up of the one that it replaces, in words."""
+"""The freedom that a suggested spec gives up compared with the one that it replaces, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def costs(table: DimTable, definitions: Mapping[str, DimSpec]) -> list[str]:
 
 
 def _left(old: Named, new: DimSpec) -> str | None:
-    """What is left of a range: `32 of the 128 sizes that it promises: multiples of 4`. None if all of it is."""
+    """The remaining part of a range: `32 of the 128 sizes that it promises: multiples of 4`. None if it is all."""
     lo: Extended
     hi: Extended
     if isinstance(new, Constant):

@@ -32,7 +32,7 @@ def write(definitions: Mapping[str, DimSpec]) -> tuple[str, ...]:
 
 
 def read(lines: Iterable[str]) -> dict[str, DimSpec]:
-    """What lines such as `write` makes define. InvalidSpec if one is no such line, or does not construct."""
+    """The definitions in lines written by `write`. InvalidSpec if a line has another form, or does not construct."""
     known: dict[str, DimSpec] = {}
     for line in lines:
         try:

@@ -1,4 +1,4 @@
-"""What a user may say of one input dimension, read from torch.export's own objects without importing torch.
+"""The specifications of one input dimension, read from torch.export's own objects without importing torch.
 
 | the user writes                         | here                        | the size                                    |
 |-----------------------------------------|-----------------------------|---------------------------------------------|
@@ -23,7 +23,7 @@ LARGEST = 2**63 - 2
 
 
 class InvalidSpec(ShapeError):
-    """A dimension was given something that is no spec, or specs that do not fit the example or each other."""
+    """A dimension was given a value that is not a spec, or specs that do not fit the example or each other."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Hint:
 
 
 class Static(Hint):
-    """The size of the example, which is to lie within the bounds."""
+    """The size of the example, which must be within the bounds."""
 
 
 class Auto(Hint):
@@ -110,9 +110,9 @@ def bounds_text(lo: Extended, hi: Extended) -> str:
 
 
 def as_spec(given: Any) -> DimSpec:
-    """The spec that a user's object says. InvalidSpec for an object that is none.
+    """The spec for a user's object. InvalidSpec if it is not one.
 
-    torch.export.Dim objects are told by their attributes (torch/export/dynamic_shapes.py, checked with 2.13.0): hints
+    torch.export.Dim objects are recognized by attributes (torch/export/dynamic_shapes.py, checked with 2.13.0): hints
     have a `type` with a name, derived ones `root` and `fn`, the static one `value`, others `__name__`, `min`, `max`.
     """
     if given is None:
@@ -150,7 +150,7 @@ def _derived(given: Any) -> Derived:
 
 
 def _end(value: Any, default: Extended) -> Extended:
-    """A bound as an int, or an infinity (torch's own infinity compares with integers, and is none)."""
+    """A bound as an int, or an infinity (torch's own infinity compares with integers, and is not a float)."""
     if value is None:
         return default
     if isinstance(value, int):

@@ -1,7 +1,7 @@
-"""Suggested fixes: new specs for the dimensions that cannot do what they should.
+"""Suggested fixes: new specs for the dimensions whose specs the program does not admit.
 
 A suggestion is made in three steps: propose definitions from the guards; write them as Python; read that text back, put
-it in the place of the old specs and solve again. Only text that solves is shown.
+it in place of the old specs and solve again. Only text that solves is shown.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.reformulations import as_hole, as_residue, is_bound, true_interval
 
 ROUNDS = 4
-"""How often a proposal that does not solve yet is refined by what is still violated."""
+"""How often a proposal that does not solve yet is refined by the remaining violations."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Python lines, and what they define: name of a Dim, or place of a spec -> spec."""
+    """Python lines, and their definitions: name of a Dim, or place of a spec -> spec."""
 
     lines: tuple[str, ...]
     definitions: Mapping[str, DimSpec]
@@ -88,7 +88,7 @@ def merged(old: Mapping[str, DimSpec], new: Mapping[str, DimSpec]) -> dict[str, 
 
 
 def _is_fresh(name: str, old: Mapping[str, DimSpec]) -> bool:
-    """Whether a name is a root that an earlier round made up: it is no dimension's own, so it has no line."""
+    """Whether a name is a root that an earlier iteration made up: it belongs to no dimension, so it has no line."""
     return any(isinstance(s, Derived) and s.root.name == name for s in old.values()) and name.startswith("_")
 
 
@@ -103,8 +103,8 @@ def respecified(spec: DimSpec, definitions: Mapping[str, DimSpec]) -> DimSpec:
 
 # -- solving again -----------------------------------------------------------------------------------------------
 def resolve(solution: Solved, definitions: Mapping[str, DimSpec], solve: Solve) -> Solved | None:
-    """The solution of the same facts with the definitions in the place of the old specs. None if the new specs do not
-    fit the example, or the facts cannot be said in them. InvalidSpec if a derived dim does not construct."""
+    """The solution of the same facts with the definitions in place of the old specs. None if the new specs do not fit
+    the example, or cannot express the facts. InvalidSpec if a derived dim does not construct."""
     table = solution.table
     dims = [replace(dim, spec=definitions.get(dim.target) or respecified(spec, definitions))
             for dim, spec in zip(table.dims, table.specs)]
@@ -141,7 +141,7 @@ def translation(old: DimTable, new: DimTable) -> tuple[dict[Atom, Int], list[Boo
 
 
 def in_sizes(relation: Bool, old: DimTable, new: DimTable) -> Bool:
-    """A relation with multiples of a*symbol said by the new size of the dimension that is a*symbol + b: no division."""
+    """Replaces multiples of a*symbol in a relation by the new size of the dimension a*symbol + b: no division."""
     if not isinstance(relation, Rel):
         return relation
     poly = relation.poly
@@ -172,7 +172,7 @@ class _Proposal:
             image = self.guards.images.get(symbol)
             pinned = image is not None and not image.terms
             spec = self._open(symbol) if self.relax and not pinned else self._spec(symbol)
-            if isinstance(spec, Dynamic):  # 2*Dim.DYNAMIC is no spec: those that follow the name get their own
+            if isinstance(spec, Dynamic):  # 2*Dim.DYNAMIC is not a spec: those that follow the name get their own
                 for i, derived in self._followers(symbol):
                     out[self.table.dims[i].target] = compose(derived.a, spec, derived.b)
             if spec != self.table.spec_of(symbol) and (self.table.users(symbol) or not isinstance(spec, Dynamic)):
@@ -189,7 +189,7 @@ class _Proposal:
         return Dynamic(symbol.lo if symbol.lo > 0 else -INF, symbol.hi)
 
     def _spec(self, symbol: Symbol) -> DimSpec:
-        """What a named dimension has to become."""
+        """The new spec of a named dimension."""
         image = self.guards.images.get(symbol)
         if image is None:
             if symbol not in self.made:
@@ -208,7 +208,7 @@ class _Proposal:
             return self._open(symbol)
 
     def _root(self, symbol: Symbol) -> DimSpec:
-        """A dimension of its own, within what the guards about it alone leave: one residue class of a range."""
+        """A dimension of its own, within the values admitted by the guards about it alone: one residue class."""
         reach = reach_of(self.guards, symbol.as_int())
         lo, hi = self._range(symbol, reach)
         if hi != reach.hi or _less_than_half(lo, hi, reach):
@@ -220,7 +220,7 @@ class _Proposal:
         return Named(self.name_of[symbol], lo, hi)
 
     def _range(self, symbol: Symbol, reach: AdmissibleValues) -> tuple[Extended, Extended]:
-        """The interval around the example on which the relations about this symbol hold that are no residues."""
+        """The interval around the example on which the relations about this symbol hold, except residues."""
         own = [g.relation for g in self.guards.about(symbol)]
         lo, hi = reach.lo, reach.hi
         if symbol.hint is None:

@@ -32,9 +32,9 @@ class InputDim:
     Attributes:
         source: a Python expression for the size, e.g. "L['x'].size()[0]".
         hint: the size in the example.
-        spec: what the user says of it: anything that `as_spec` takes.
-        label: how messages call it, e.g. "x.shape[0]"; the source if empty.
-        place: where the spec stands, as a Python assignment target, e.g. "dynamic_shapes['x'][0]".
+        spec: the user's specification: any argument of `as_spec`.
+        label: its name in messages, e.g. "x.shape[0]"; the source if empty.
+        place: the location of the spec, as a Python assignment target, e.g. "dynamic_shapes['x'][0]".
         is_size: whether it is a size (never negative), not an integer argument.
     """
 
@@ -144,8 +144,8 @@ class DimTable:
         return f"({text} // {spec.a})" if spec.a > 1 else text
 
     def structure(self) -> list[str]:
-        """What the shape of the specs demands of the inputs, as Python expressions: one for each dimension that shares
-        a symbol with an earlier one or follows a root. Where they hold, `sources` gives the symbols' values."""
+        """The demands of the specs' structure on the inputs, as Python expressions: one for each dimension that shares
+        a symbol with an earlier one or follows a root. If they hold, `sources` has the symbols' values."""
         sources = self.sources()
         demands = []
         for dim, size in zip(self.dims, self.sizes):

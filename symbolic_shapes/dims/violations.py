@@ -29,17 +29,17 @@ RANKS = {Auto: 1, Dynamic: 2, Named: 3}
 
 
 _RAISING = frozenset({"Dim spec", "torch._check", "division"})
-"""Kinds of origins: what a program asserts, and what Python itself refuses."""
+"""Kinds of origins: assertions of the program, and conditions of Python itself."""
 
 FEW = 2
-"""A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
-meaning there, and no spec asked for it. So a program may demand a size of up to this, as with torch.export, or that it
-is not 0 or 1; that is a guard. (A `min` that only keeps derived dimensions from being negative is none.)"""
+"""A spec without `min` does not promise tensors with no or one element along the dimension: most operators have no
+meaning there, and no spec requires it. So a program may demand a size of up to this, as with torch.export, or that it
+is not 0 or 1; that is a guard. (A `min` that only keeps derived dimensions from being negative does not count.)"""
 
 
 @dataclass(frozen=True, eq=False)
 class Violation:
-    """A dimension that cannot do what its spec says.
+    """A dimension for which the program does not admit its spec.
 
     `kind` is "specialised", "range", "related" (follows another dimension), "divisibility" or "other".
     """
@@ -64,8 +64,8 @@ def _because(origin: Origin) -> str:
 
 
 class ConstraintsViolated(ShapeError):
-    """The program does not admit all the sizes that the Dim specs say. Lists every violation, with its lines of the
-    program, and a fix that was seen to solve them."""
+    """The program does not admit all the sizes of the Dim specs. Lists every violation, with its lines of the program,
+    and a fix that was verified to solve them."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
@@ -124,7 +124,7 @@ class Solution:
         return [line.text for line in self.guard_lines()]
 
     def guard_lines(self, source_text: Callable[[Any], str] = str) -> list[GuardLine]:
-        """The same with the guards that each line states: none if it is what the specs say themselves."""
+        """The same with the guards that each line states: none if the specs imply the line."""
         sources = {s: source_text(s.source) for s in self.guard_set.symbols if s.source is not None}
         sources |= self.table.sources()
         signed = frozenset(self.table.symbols()) - self.table.unsigned()
@@ -138,7 +138,7 @@ class Solution:
         return text or f"{line.text}: the specs of the dimensions say so"
 
     def raise_if_violated(self) -> None:
-        """ConstraintsViolated if some dimension cannot do what its spec says."""
+        """ConstraintsViolated if the program does not admit the spec of some dimension."""
         if self.violations:
             raise ConstraintsViolated(self)
 
@@ -169,8 +169,8 @@ def solve(table: DimTable, facts: Sequence[Fact]) -> Solution:
 
 
 def _few_left_out(table: DimTable, fact: Fact) -> list[Fact]:
-    """That sizes are large enough for an equation between named dimensions to be linear, where no spec asks for small
-    ones (`FEW`): `c == max(b - 2, 0)` is `c == b - 2` from 2 on, a relation that a derived dimension states."""
+    """States that sizes are large enough for an equation between named dimensions to be linear, if no spec requires
+    small ones (`FEW`): `c == max(b - 2, 0)` is `c == b - 2` from 2 on, a relation that a derived dimension states."""
     relation = fact.relation
     if not isinstance(relation, Rel) or relation.kind != "eq" or len(symbols_of(relation)) != 2:
         return []
@@ -215,7 +215,7 @@ class _Check:
 
     def _related(self, told: set[SizeGuard]) -> list[Violation]:
         """Guards that relate named dimensions to one another, which no spec states, unless eager raises an error for
-        sizes that break them. A linear inequality alone is checked by the call. told: guards that are violations.
+        sizes that break them. A linear inequality alone is checked by the call. told: guards already reported.
         """
         found = []
         for guard in self.guard_set.guards:
@@ -261,7 +261,7 @@ class _Check:
         if linear is not None and linear[1] in self.strict:
             text = f"{name}: must always be {self._words(image)}, with {self._name(linear[1])}"
             return [self._violation("related", symbol, guards, text)]
-        # A relation of more dimensions is a guard, as between the others, but for what it leaves of this one alone.
+        # A relation of more dimensions is a guard, as between the others, except for its effect on this one alone.
         return self._narrowed(symbol, spec, image, guards)
 
     def _is_all_promised(self, symbol: Symbol, spec: Named, value: int) -> bool:
@@ -283,7 +283,7 @@ class _Check:
         return found
 
     def _narrowed(self, symbol: Symbol, spec: Named, size: Int, because: Sequence[SizeGuard] = ()) -> list[Violation]:
-        """A named dimension, and what the guards together leave of it (`Reach`): an end that moves in, a residue."""
+        """A named dimension whose range the guards together narrow (`Reach`): an end that moves in, a residue."""
         reach = reach_of(self.guard_set, size)
         least, start = self.table.edges(symbol, FEW)
         from_ = max(spec.lo, start) if spec.lo <= least else spec.lo
@@ -329,7 +329,7 @@ class _Check:
 
 
 def _holds_from(least: Extended, symbol: Symbol, relation: Bool) -> bool:
-    """Whether a relation of one symbol is no demand on sizes from `least` on."""
+    """Whether a relation of one symbol holds for all sizes from `least` on."""
     env = ShapeEnv()
     if isinstance(least, int):
         env.add_fact(ge(symbol.as_int(), least))

@@ -1,8 +1,8 @@
-"""Laws of floor division. Each law stands beside its side condition; all are Python's floor division.
+"""Laws of floor division. Each law is beside its side condition; all are Python's floor division.
 
 `floordiv(p, d)` returns the canonical form of p // d: whole multiples of the divisor are taken out, numerator and
-divisor share no factor, a constant divisor is positive, and with one the leading coefficient of the
-numerator is positive and every remaining coefficient is smaller than the divisor.
+divisor share no factor, a constant divisor is positive, and with one the leading coefficient of the numerator is
+positive and every remaining coefficient is smaller than the divisor.
 """
 
 from __future__ import annotations

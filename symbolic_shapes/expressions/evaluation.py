@@ -1,4 +1,4 @@
-"""What an expression means: its value in Python for given values of the symbols."""
+"""The meaning of an expression: its value in Python for given values of the symbols."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ INT_OPERATORS: dict[str, Callable[..., int]] = {
 
 
 def evaluate(node: Node, values: Mapping[Any, Any], memo: dict[Node, Any] | None = None) -> Any:
-    """The int, bool or float that `node` is when each symbol has its value in `values`.
+    """The int, bool or float value of `node` when each symbol has its value in `values`.
 
-    Keys are `Symbol`s (or `Float` symbols). Raises what Python raises (ZeroDivisionError, ...), ValueError for a
-    negative integer power, KeyError for a symbol without value. `and`/`or`/ite evaluate only what they need.
-    memo: what was found of operators before, for the same values.
+    Keys are `Symbol`s (or `Float` symbols). Raises Python's errors (ZeroDivisionError, ...), ValueError for a negative
+    integer power, KeyError for a symbol without value. `and`/`or`/ite evaluate only the operands they need.
+    memo: earlier results of operators, for the same values.
     """
     meaning = _MEANINGS.get(node.__class__)
     if meaning is None:

@@ -1,13 +1,12 @@
 """Expressions: interned integer polynomials over symbols and irreducible atoms.
 
-An `Int` is a polynomial with integer coefficients. Its variables are *atoms*: a `Symbol`, or an
-`Apply` of an operator that polynomials cannot say (floordiv, max, ite, ...). mod, min, ceildiv and
-abs have no atom: they are defined from floordiv and max, so `(a//8)*8 + a%8` is `a` itself.
+An `Int` is a polynomial with integer coefficients. Its variables are *atoms*: a `Symbol`, or an `Apply` of an operator
+that is not polynomial (floordiv, max, ite, ...). mod, min, ceildiv and abs have no atom: they are defined from floordiv
+and max, so `(a//8)*8 + a%8` is `a` itself.
 
-Every node is interned: two nodes that are built equal are one object, `is` is equality of
-canonical forms and a node is its own dictionary key. Of its parts the newest keeps it, so that nodes live as long as
-the symbols in them, and no longer. Results of operations are remembered on their left operand, so an operation that
-was done before costs one dictionary look-up.
+Every node is interned: two equal nodes are one object, `is` is equality of canonical forms and a node is its own
+dictionary key. The newest of its parts keeps it alive, so nodes live as long as the symbols in them, and no longer.
+Results of operations are cached on their left operand, so a repeated operation costs one dictionary look-up.
 
 Division by zero: in canonical forms and proofs `x // 0` is some unknown integer, the same for every x. So no law may
 drop a divisor unless it is known not to be zero; the code that *performs* a division records that fact

@@ -63,7 +63,7 @@ def never_nan(x: Float, of_int: Callable[[Int], Interval]) -> bool:
 
 
 def opaque_truth(b: FloatRelation, of_int: Callable[[Int], Interval]) -> bool | None:
-    """What bounds say of a float comparison: True only if no nan can be there (it compares false)."""
+    """The truth of a float comparison by bounds: True only if neither operand can be nan (which compares false)."""
     x, y = b.args
     assert isinstance(x, Float) and isinstance(y, Float)
     (xl, xh), (yl, yh) = float_interval(x, of_int), float_interval(y, of_int)

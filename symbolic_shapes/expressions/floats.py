@@ -103,7 +103,7 @@ def make_float(op: str, args: tuple[Node, ...], value: float = 0.0, name: str = 
     """The interned node, without computing anything."""
     if op == "symbol":
         return _new_float(op, args, value, name, hint)
-    # repr tells 0.0 from -0.0 and makes nan equal to itself.
+    # repr distinguishes 0.0 from -0.0 and makes nan equal to itself.
     table: Any = made_of(args) if args else _CONSTANTS
     key = (op, args) if args else repr(value)
     node: Float | None = table.get(key)

@@ -98,7 +98,7 @@ def _floordiv(atom: Apply, ranges: Ranges) -> Interval:
     x, d = interval(atom.args[0], ranges), interval(atom.args[1], ranges)  # type: ignore[arg-type]
     if d[0] <= 0 <= d[1] or 0 in d:  # 0 at one end of an empty interval: facts that are about to clash
         return ANY
-    # inf / inf may be left out: one end of d is finite, so the corners beside it say all that it could be.
+    # inf / inf may be left out: one end of d is finite, so the corners beside it cover its values.
     corners = [end_floordiv(a, b) for a, b in product(x, d) if type(a) is int or type(b) is int]
     return (min(corners), max(corners)) if corners else ANY
 
@@ -123,7 +123,7 @@ def _ite(atom: Apply, ranges: Ranges) -> Interval:
 
 
 def truth_interval(cond: object, ranges: Ranges) -> bool | None:
-    """What intervals alone say of a proposition."""
+    """The truth of a proposition by intervals alone."""
     if isinstance(cond, Truth):
         return cond.value
     if isinstance(cond, Rel):

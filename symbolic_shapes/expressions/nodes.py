@@ -1,4 +1,4 @@
-"""What expressions of every sort are: interned, and kept by the newest of their parts."""
+"""The common base of expressions of every sort: interned, and kept alive by the newest of their parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ next_id = itertools.count().__next__
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {}
-"""What expressions offer as Python operators and is defined in files that import the classes of expressions.
+"""Python operators of expressions that are defined in files which import the classes of expressions.
 
 operators.py fills it when the package is imported."""
 
@@ -23,7 +23,7 @@ class Node:
     __slots__ = ("__weakref__", "_floats", "_made", "id")
     id: int
     _floats: Any
-    """The float symbols inside (`floats.float_symbols_of`), once they were asked for."""
+    """The float symbols inside (`floats.float_symbols_of`), once computed."""
     _made: dict[Any, Any] | None
     """The nodes of which this one is the newest part, by how they are made."""
 

@@ -1,8 +1,8 @@
-"""Remainders, quotients and minima recovered from canonical forms, for those who write an expression down.
+"""Remainders, quotients and minima recovered from canonical forms, to write an expression down.
 
-The canonical form of (3*q + n) // 2 is q + (q + n) // 2, with q in two places. Written out as it stands, a chain of K
-such quotients has 2**K leaves; written as it was computed, K. So what is common to a quotient and to the terms beside
-it goes back into the quotient.
+The canonical form of (3*q + n) // 2 is q + (q + n) // 2, with q in two places. Written out unchanged, a chain of K such
+quotients has 2**K leaves; written as it was computed, K. So the part common to a quotient and the terms beside it goes
+back into the quotient.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def negated_max(atom: Atom) -> list[Int] | None:
 
 
 def take_out_mods(p: Int) -> tuple[Int, list[tuple[int, Int, Int]]]:
-    """p == rest + sum(coef * (x % d)): undoes the definition x % d == x - d * (x // d) where all of it is there."""
+    """p == rest + sum(coef * (x % d)): undoes the definition x % d == x - d * (x // d) if all of it is there."""
     mods: list[tuple[int, Int, Int]] = []
     for mono, coef in p.sorted_terms():
         for atom in mono:
@@ -86,7 +86,7 @@ def take_out_quotients(p: Int) -> tuple[Int, list[tuple[int, Quotient]]]:
             continue
         left, quotient = min((*_as_remainder(rest, coef, atom, x, d), _absorbing(rest, coef, atom, shared)),
                              key=lambda way: _operators(way[0].terms))
-        if _operators(left.terms) < _operators(rest.terms) - 1:  # less than if the quotient is written as it stands
+        if _operators(left.terms) < _operators(rest.terms) - 1:  # less than if the quotient is written unchanged
             rest = left
             found.append(quotient)
     return rest, found

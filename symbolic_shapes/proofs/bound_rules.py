@@ -25,7 +25,7 @@ ENUMERATION_LIMIT = 512
 
 
 def ranges_from(premises: Premises) -> Callable[[Atom], Interval]:
-    """The interval of each atom: its declared one, met with what premises of the form  ±atom + c <= 0  or == 0  say."""
+    """The interval of each atom: its declared one, intersected with premises of the form ±atom + c <= 0 or == 0."""
     known: dict[Atom, Interval] = {}
     for claim in premises:
         p = inequality(claim)
@@ -71,7 +71,7 @@ def shifted_constant(p: Int, atoms: Sequence[Atom], ranges: Callable[[Atom], Int
     for atom in atoms:
         lo, hi = ranges(atom)
         if isinstance(lo, int):
-            mapping[atom] = atom.as_int() + lo  # the atom now stands for t
+            mapping[atom] = atom.as_int() + lo  # the atom now represents t
         elif isinstance(hi, int):
             mapping[atom] = hi - atom.as_int()
     if any(a not in mapping for a in p.atoms()):

@@ -1,6 +1,6 @@
 """The checker of proofs: small, and without search. Each rule recomputes a step's conclusion from its premises'.
 
-What a proof assumes on the way ("assume") must be discharged ("cases", "refute").
+Assumptions within a proof ("assume") must be discharged ("cases", "refute").
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Checker:
         self._done: dict[int, tuple[Claim, frozenset[Bool]]] = {}
 
     def check(self, last: Step) -> tuple[Claim, frozenset[Bool]]:
-        """The claim of a step and the assumptions it still rests on."""
+        """The claim of a step and the assumptions it still depends on."""
         for step in walk(last):
             if id(step) not in self._done:
                 self._done[id(step)] = self._one(step)

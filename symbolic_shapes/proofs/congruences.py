@@ -1,4 +1,4 @@
-"""Residues: what a value is modulo something. (m, r) says value ≡ r (mod m), 0 <= r < m; (0, r) says value == r."""
+"""Residues of a value modulo something: (m, r) means value ≡ r (mod m), 0 <= r < m; (0, r) means value == r."""
 
 from __future__ import annotations
 

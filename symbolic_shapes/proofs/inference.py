@@ -1,4 +1,4 @@
-"""What the rules of proofs share: claims, premises, and how a rule says that it does not apply.
+"""Terms that the rules of proofs share: claims, premises, and the error of a rule that does not apply.
 
 A rule is `rule(checker, premises, data) -> claim`; it raises BadCertificate when it does not apply. A claim is a `Bool`
 that holds, or a `Congruent`.
@@ -31,6 +31,6 @@ def require(condition: bool, why: str, *about: object) -> None:
 
 
 def inequality(claim: Claim) -> Int:
-    """The p of a claim p <= 0 or p == 0; what is FALSE shows 1 <= 0, too."""
+    """The p of a claim p <= 0 or p == 0; FALSE shows 1 <= 0, too."""
     require((isinstance(claim, Rel) and claim.kind in ("le", "eq")) or claim is FALSE, "not an inequality", claim)
     return as_int(1) if claim is FALSE else claim.poly  # type: ignore[union-attr]

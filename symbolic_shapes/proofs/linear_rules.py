@@ -1,4 +1,4 @@
-"""Rules of proofs: what is given, and linear arithmetic on integers."""
+"""Rules of proofs: premises, and linear arithmetic on integers."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _trivial(relation: Bool, truth: bool) -> bool:
 
 
 def _rewritten(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Claim:
-    """atoms, images: what the last premise becomes with the atoms replaced."""
+    """atoms, images: the last premise with the atoms replaced."""
     return substitute(premises[-1], mapping_from(premises[:-1], *data))
 
 

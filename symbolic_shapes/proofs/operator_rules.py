@@ -1,4 +1,4 @@
-"""What holds of each operator: the rules that introduce floordiv, max, ite, pow and rounding into proofs.
+"""Laws of each operator: the rules that introduce floordiv, max, ite, pow and rounding into proofs.
 
 Each is a rule of the checker: `rule(checker, premises, data) -> claim`, with its side condition shown by a premise.
 """
@@ -135,7 +135,7 @@ def _rounded(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool:
 
 
 def exact_rounding(atom: Apply) -> tuple[Any, list[Bool]]:
-    """(what a rounded float is as an integer, the bounds under which it is); (None, []) if nothing is known."""
+    """(a rounded float as an integer, the bounds under which they are equal); (None, []) if nothing is known."""
     x = atom.args[0]
     return _exact_rounding(atom.op, x) if isinstance(x, Float) else (None, [])
 

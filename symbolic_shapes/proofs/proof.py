@@ -1,7 +1,7 @@
-"""Proofs as data. A `Step` names a rule, its premises and its parameters; only the checker computes what it concludes.
+"""Proofs as data. A `Step` names a rule, its premises and its parameters; only the checker computes its conclusion.
 
-The prover builds steps as it goes (an allocation each), and says what they should show. `checker.verify`
-relies on none of that: it recomputes every conclusion by the rules of `checker.RULES`, without search.
+The prover builds steps as it goes (an allocation each), with the conclusions that it expects. `checker.verify` relies
+on none of that: it recomputes every conclusion by the rules of `checker.RULES`, without search.
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ def walk(step: Step) -> Iterator[Step]:
 
 
 def facts_used(step: Step) -> tuple[Fact, ...]:
-    """The facts that a proof rests on, in order."""
+    """The facts that a proof uses, in order."""
     return tuple(sorted({s.data[1] for s in walk(step) if s.rule == "fact"}, key=lambda fact: fact.index))

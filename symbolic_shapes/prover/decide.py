@@ -1,10 +1,10 @@
-"""decide: what follows from the facts. A ladder from cheap to strong; each rung can only add answers.
+"""decide: decides a relation by the facts. A ladder from cheap to strong; each rung can only add answers.
 
-| rung         | what it does                                                                        |
+| rung         | procedure                                                                           |
 |--------------|-------------------------------------------------------------------------------------|
 | direct       | known truths, bounds of forms, interval arithmetic, residues                        |
 | models       | true in one model of the facts, false in another: nothing follows, no search        |
-| normal form  | the same of the form that known equalities and conditional laws give                |
+| normal form  | the same for the form that known equalities and conditional laws give               |
 | refutation   | chains of differences; assume the opposite, derive, eliminate, split cases          |
 | enumeration  | few enough assignments in the ranges: try each                                      |
 """
@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The facts that the answer rests on."""
+        """The facts that the answer depends on."""
         return facts_used(self.step) if self.step else ()
 
     @property
@@ -93,7 +93,7 @@ def _search(known: Knowledge, relation: Bool, seen: set[bool],
     if isinstance(relation, FloatRelation):
         return None, "none"
     for truth in (True, False):
-        if (not truth) in seen:  # a model in which it is the other way
+        if (not truth) in seen:  # a model with the opposite truth
             continue
         if models is not None and models.shows(relation, not truth):
             continue

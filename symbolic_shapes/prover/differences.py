@@ -107,5 +107,5 @@ def _path(via: dict[Atom, tuple[Atom, Step]], source: Atom, target: Atom, slack:
         node, step = via[node]
         steps.append(step)
         if len(steps) > POPS:
-            return None  # a negative cycle: the facts contradict each other, which elimination will say
+            return None  # a negative cycle: the facts contradict each other, which elimination will show
     return Step("linear", tuple(steps), ((1,) * len(steps), slack))

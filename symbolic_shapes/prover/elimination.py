@@ -56,7 +56,7 @@ def refute_rows(rows: Iterable[Row], count: list[int]) -> Step | None:
 
 
 def _combine(a: Row, ka: int, b: Row, kb: int, equation: bool, count: list[int]) -> Row | None:
-    """ka*a + kb*b, normalised; None if it says nothing; Found if it cannot hold."""
+    """ka*a + kb*b, normalised; None if it is trivial; Found if it cannot hold."""
     count[0] += 1
     terms = {m: c * ka for m, c in a.terms.items()}
     for mono, c in b.terms.items():
@@ -80,7 +80,7 @@ def _combine(a: Row, ka: int, b: Row, kb: int, equation: bool, count: list[int])
             raise Found(step)
         terms = {m: c // g for m, c in terms.items()}
         const = -(-const // g)
-    if equation:  # with the sign that the step's claim has: what is made of the row refers to that
+    if equation:  # with the sign of the step's claim: rows derived from this one refer to that
         return row_of(make_int(terms, const), step, equation=True)
     return Row(terms, const, equation, step)
 
@@ -95,7 +95,7 @@ def _gauss(rows: list[Row], count: list[int]) -> list[Row]:
         equations = [r for r in equations if r is not equation]
         mono, a = min(equation.terms.items(), key=lambda t: (abs(t[1]), -len(t[0]), -t[0][0].id))
         if abs(a) > 1:
-            kept += [equation]  # over the integers it says more than the rows it is used on
+            kept += [equation]  # over the integers it is stronger than the rows it is used on
         equations = [r for r in (_without(r, mono, equation, a, count) for r in equations) if r]
         others = [r for r in (_without(r, mono, equation, a, count) for r in others) if r]
         if count[0] > MAX_COMBINATIONS:

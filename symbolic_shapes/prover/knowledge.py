@@ -1,9 +1,9 @@
-"""What is known: the log of facts, and what was derived from them, each with the proof step that shows it.
+"""Knowledge: the log of facts, and the facts derived from them, each with the proof step that shows it.
 
 A *form* is a polynomial without constant whose leading coefficient is positive. Derived are, per form: an upper and a
-lower bound, a residue, values that it does not take; per atom: what it equals (solved equations). Bounds of atoms are
-propagated through the forms that contain them, with a budget. The end of a trial assumption undoes
-exactly what was done.
+lower bound, a residue, excluded values; per atom: an equal expression (solved equations). Bounds of atoms are
+propagated through the forms that contain them, with a budget. The end of a trial assumption undoes exactly the changes
+since its start.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WIDE = 8
 
 
 class Clash(Exception):
-    """What was asserted contradicts what is known; `step` concludes FALSE."""
+    """An assertion contradicts the known facts; `step` concludes FALSE."""
 
     def __init__(self, step: Step) -> None:
         super().__init__("the facts contradict each other")
@@ -46,7 +46,7 @@ class Clash(Exception):
 
 
 class Knowledge(Tables):
-    """What is known, and how it grows."""
+    """The known facts, and the operations that add to them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -225,7 +225,7 @@ class Knowledge(Tables):
                 self._record_residue(make_int(terms, p.const), m, step)
 
     def _record_residue(self, q: Int, m: int, step: Step) -> None:
-        """q ≡ 0 (mod m), `step` shows an equation that says so."""
+        """q ≡ 0 (mod m), `step` shows an equation that implies it."""
         form, sign = split(q)
         (mono, coef), *others = form.terms.items()
         if not others and math.gcd(coef, m) == 1:
@@ -287,7 +287,7 @@ class Knowledge(Tables):
         self._restate(best)
 
     def _restate(self, solved: Atom) -> None:
-        """What was known of the forms that contain a solved atom has to be said of what they have become."""
+        """Facts about the forms that contain a solved atom are restated for the new forms."""
         if isinstance(solved, Symbol):
             x = solved.as_int()
             for side, end in (("lo", solved.lo), ("hi", solved.hi)):

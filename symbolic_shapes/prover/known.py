@@ -1,4 +1,4 @@
-"""What is known of an expression, and the protocol by which rules ask for it (tables.py keeps it)."""
+"""The known properties of an expression, and the protocol by which rules read them (tables.py keeps them)."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _UNDEFINED = (ArithmeticError, ValueError, KeyError, TypeError)
 
 
 class Unknowable(KeyError):
-    """A symbol that only run time knows: no model of ours says what it is."""
+    """An unbacked symbol, for which our models have no value."""
 
 
 class Assignment(dict[Symbol, int]):
@@ -63,7 +63,7 @@ class Assignment(dict[Symbol, int]):
 
 
 def _plain(symbol: Symbol) -> int:
-    """The example's value; the least one of a symbol that stands for a part of a range."""
+    """The example's value; the least one of a symbol that represents a part of a range."""
     if symbol.hint is not None:
         return int(symbol.hint)
     return int(symbol.lo) if symbol.lo != -INF else 0
@@ -122,7 +122,7 @@ class Models:
             return
         (count, last), known_solved = self._facts, self._solved
         self._facts, self._solved = now, len(solved)
-        if count <= len(facts) and (not count or facts[count - 1] is last):  # only new ones, and what they change
+        if count <= len(facts) and (not count or facts[count - 1] is last):  # only new ones, and their changes
             new, moved = facts[count:], list(islice(solved, known_solved, None))
             pairs = [(changes, self._model(changes, new, moved)) for changes in self._changes]
         else:
@@ -143,8 +143,8 @@ class Models:
 
     def _model(self, changes: dict[Symbol, int], new: Sequence[Fact] | None = None,
                solved: Iterable[Atom] = ()) -> Assignment | None:
-        """The assignment with these changes of the example, if no fact speaks against it. It was a model before the
-        `new` facts, and the equations that they solved: then these, and facts about what they move, are looked at."""
+        """The assignment with these changes of the example, if no fact contradicts it. It was a model before the `new`
+        facts, and the equations that they solved: then these are checked, and facts about values they move."""
         known = self._known
         model, checked = Assignment(known, changes), set[Fact]()
         try:
@@ -168,13 +168,13 @@ class Models:
         return model
 
     def _moved(self, fact: Fact, model: Assignment) -> list[Symbol]:
-        """The symbols of a fact that have another value than in the example because equations say so."""
+        """The symbols of a fact whose value differs from the example's because of equations."""
         new = [s for s in symbols_of(fact.relation) if s not in model]
         return [s for s in new if model[s] != _plain(s)]
 
     def _candidates(self, symbols: Iterable[Symbol]) -> Iterator[dict[Symbol, int]]:
         free = list(dict.fromkeys(f for s in symbols for f in self._free(s)))[:MAX_SYMBOLS]
-        # What few facts are about is changed first: a model is checked against all facts about what has changed.
+        # Symbols with few facts are changed first: a model is checked against all facts about changed symbols.
         free.sort(key=lambda s: len(self._known.facts_of.get(s, ())))
         domain = self._domain(free)
         if domain is not None:

@@ -81,7 +81,7 @@ def _is_plain(p: Int) -> bool:
 
 
 def _ends(known: KnownFacts, p: Int) -> Interval:
-    """What bounds and residues say of a plain expression: the ends that `prove_le` can show."""
+    """The bounds and residues of a plain expression: the ends that `prove_le` can show."""
     lo, hi = interval(p, known.range)
     if known.residues:
         m, r = known.residue_of(p)
@@ -224,7 +224,7 @@ def _with_remainders(known: KnownFacts, relation: Rel) -> Shown | None:
 
 
 def _junction(known: KnownFacts, relation: Junction) -> Shown | None:
-    """A conjunction is shown by all its parts and refuted by one; a disjunction the other way round."""
+    """A conjunction is shown by all its parts and refuted by one; a disjunction is shown by one and refuted by all."""
     parts = [direct(known, part) for part in relation.args]  # type: ignore[arg-type]
     decisive = relation.kind == "or"
     for part in parts:

@@ -38,7 +38,7 @@ BUDGET = 800
 """Elementary inferences that one question may cost; then the answer is "unknown". A count, so the same everywhere."""
 PATIENCE = 16_000
 """Inferences that refutations of one environment may make without a result; then a question gets a tenth of its budget.
-Else a program whose questions have no provable answers (products of quotients, mostly) asks on and on."""
+Otherwise a program whose questions have no provable answers (products of quotients, mostly) takes too long."""
 SMALL = 6
 """A range with at most this many values is worth a case each."""
 
@@ -79,7 +79,7 @@ def _contradiction(known: Knowledge, relation: Bool, splits: int) -> Step | None
 
 
 def _worthwhile(rows: list[Row]) -> bool:
-    """Bounds of single variables alone say nothing together that asserting them has not said."""
+    """Bounds of single variables alone imply nothing together that asserting them has not derived."""
     return any(len(row.terms) > 1 for row in rows)
 
 
@@ -127,7 +127,7 @@ def _rows_of_form(known: Knowledge, form: Int) -> list[Row]:
         if bound is None:
             continue
         rows.append(row_of(p, bound.step))
-        if product:  # a factor may have another image by now, and the equation of the factor says nothing of products
+        if product:  # a factor may have another image by now, and its equation does not apply to products
             rows += _rewritten_row(known, p, bound.step)
     if hi and lo and hi.value == lo.value:
         rows.append(row_of(form - hi.value, Step("both", (hi.step, lo.step)), equation=True))
@@ -154,7 +154,7 @@ def _bound_rows(known: Knowledge, atoms: dict[Atom, None]) -> Iterator[Row]:
 
 
 def _rows_of_atom(known: Knowledge, atom: Atom) -> list[Row]:
-    """What the definition of an operator says of its value; the equation if the atom equals something simpler."""
+    """The rows by the definition of an operator; the equation if the atom equals something simpler."""
     rows: list[Row] = []
     image, shown = known.rewriter.image(atom)  # known forms may still speak of an atom that has another image by now
     if shown is not None:
@@ -186,7 +186,7 @@ def _sign(known: Knowledge, d: Int) -> tuple[int, tuple[Step, ...]]:
 
 
 def _product_rows(known: Knowledge, monomials: dict[Monomial, None], rows: list[Row]) -> Iterator[Row]:
-    """What bounds say of products, and inequalities multiplied by a factor that is not negative."""
+    """The bounds of products, and inequalities multiplied by a factor that is not negative."""
     for mono in list(monomials)[:8]:
         lo, hi = of_monomial(mono, known.range)
         p = make_int({mono: 1}, 0)
@@ -267,7 +267,7 @@ def _splits(known: Knowledge, focus: dict[Atom, None], rows: list[Row]) -> Itera
 
 
 def _operator_cases(known: Knowledge, atoms: dict[Atom, None], rows: list[Row]) -> Iterator[Split]:
-    """What a max or a choice is; last a max whose upper end is not needed: it is above its arguments anyway."""
+    """The cases of a max or a choice; last a max whose upper end is not needed: it is above its arguments anyway."""
     open_ = [a for a in atoms if isinstance(a, Apply) and a.op in ("max", "ite") and a not in known.solved]
     asked = _bounded_below(rows)
     for atom in sorted(open_, key=lambda a: a.op == "max" and a not in asked):
@@ -278,8 +278,8 @@ def _operator_cases(known: Knowledge, atoms: dict[Atom, None], rows: list[Row]) 
 
 
 def _bounded_below(rows: list[Row]) -> set[Atom]:
-    """The atoms that some row says to be at least another expression (a max above its own arguments does not count),
-    and those in products."""
+    """The atoms with a row that states a lower bound by another expression (a max above its own arguments does not
+    count), and those in products."""
     found: set[Atom] = set()
     for row in rows:
         if len(row.terms) < 2:
@@ -292,7 +292,7 @@ def _bounded_below(rows: list[Row]) -> set[Atom]:
 
 
 def _divisor_signs(known: Knowledge, atoms: dict[Atom, None]) -> Iterator[Split]:
-    """Of what a quotient by an expression of unknown sign is, one can say something once the sign is known."""
+    """A quotient by an expression of unknown sign has known properties only once the sign is known."""
     for atom in atoms:
         if isinstance(atom, Apply) and atom.op == "floordiv" and atom not in known.solved:
             d = atom.args[1]

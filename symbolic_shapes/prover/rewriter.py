@@ -1,4 +1,4 @@
-"""Simplification under what is known: solved equations, and the laws whose condition the facts show.
+"""Simplification by known facts: solved equations, and the laws whose condition the facts show.
 
 Each replaced atom comes with the step that shows it equal to its image, so a rewritten relation carries a proof.
 """
@@ -18,7 +18,7 @@ from dynamo_lite.symbolic_shapes.proofs.proof import Step
 from dynamo_lite.symbolic_shapes.prover.known import KnownFacts
 
 Image = tuple[Int, Step | None]
-"""What an atom equals, and the step that shows  atom - image == 0  (None: it is itself)."""
+"""An expression equal to an atom, and the step that shows atom - image == 0 (None: it is the atom itself)."""
 
 DEPTH = 24
 """How many rewrites may follow each other; deeper ones are left as they are (sound)."""
@@ -61,7 +61,7 @@ class Rewriter:
         return atoms, images, steps
 
     def image(self, atom: Atom) -> Image:
-        """What an atom equals, as far as it can be simplified."""
+        """An expression equal to an atom, simplified as far as possible."""
         if isinstance(atom, Symbol) and atom not in self._known.solved:
             return atom.as_int(), None
         if self._version != self._known.version:

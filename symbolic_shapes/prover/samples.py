@@ -44,7 +44,7 @@ def seen_truths(known: Knowledge, relation: Bool) -> set[bool]:
             if truth not in seen and _is_model(relations, values):
                 seen.add(truth)
         except (ArithmeticError, ValueError, KeyError):
-            continue  # this assignment divides by zero: it is no model
+            continue  # this assignment divides by zero: it is not a model
         if len(seen) == 2:
             break
     return seen
@@ -71,7 +71,7 @@ def _system(known: Knowledge, relation: Bool) -> tuple[list[Symbol], list[Bool]]
 
 
 def _root(relation: Bool, free: list[Symbol]) -> tuple[Symbol, Int] | None:
-    """For p == 0 or p != 0: a symbol, and what it has to be for p to be 0. Chance rarely hits that."""
+    """For p == 0 or p != 0: a symbol, and its value for which p is 0. Chance rarely hits that."""
     if not isinstance(relation, Rel) or relation.kind == "le" or not symbols_of(relation) <= set(free):
         return None
     p = relation.poly

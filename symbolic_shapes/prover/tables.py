@@ -1,6 +1,6 @@
-"""The tables of what is known, how each change of them is undone, and what they say of an expression.
+"""The tables of derived facts, the undoing of each change, and their consequences for an expression.
 
-Every change goes through a trail, so that a rollback undoes exactly what was done. knowledge.py fills the tables.
+Every change goes through a trail, so that a rollback undoes exactly the later changes. knowledge.py fills the tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ABSENT: Any = object()
 
 
 class Tables:
-    """The state. `steps` counts the elementary inferences done so far: what the cost tests measure; `in_vain` those of
+    """The state. `steps` counts the elementary inferences done so far, for the cost tests; `in_vain` those of
     refutations that showed nothing."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Tables:
         self.version += 1
         self.rewriter.forget()
 
-    # -- what is known of an atom or an expression ----------------------------------------------------------------
+    # -- facts about an atom or an expression ---------------------------------------------------------------------
     def range(self, atom: Atom) -> Interval:
         """The interval of an atom."""
         lo: Extended
@@ -127,7 +127,7 @@ class Tables:
         return found
 
     def bounds(self, p: Int) -> Interval:
-        """The interval of an expression: by its form if something is known of it, and by interval arithmetic."""
+        """The interval of an expression: by the facts about its form, and by interval arithmetic."""
         if not p.terms:
             return p.const, p.const
         p = self.rewriter.simplified(p)
@@ -164,7 +164,7 @@ class Tables:
         return tuple(steps)
 
     def residue_of(self, p: Int) -> Residue:
-        """The residue of an expression: what is known of its form, else by congruence arithmetic."""
+        """The residue of an expression: by the facts about its form, else by congruence arithmetic."""
         form, sign = split(p)
         known = self.residues.get(form)
         if known is not None:
@@ -178,7 +178,7 @@ class Tables:
         return known.residue if known else NOTHING
 
     def residue_step(self, p: Int, m: int) -> Step:
-        """The step that shows p ≡ 0 (mod m), which `residue_of` said."""
+        """The step that shows p ≡ 0 (mod m), a result of `residue_of`."""
         form, sign = split(p)
         known = self.residues.get(form)
         if known is not None:

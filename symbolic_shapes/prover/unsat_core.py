@@ -11,7 +11,7 @@ from dynamo_lite.symbolic_shapes.prover.decide import REFUTED, decide
 from dynamo_lite.symbolic_shapes.prover.knowledge import Clash, Knowledge
 
 MANY = 12
-"""Of more facts than this a proof names those that it rests on, as they are."""
+"""For more facts than this, a proof names those that it uses, without reduction."""
 
 
 def smallest(relation: Bool, facts: Sequence[Fact]) -> tuple[Fact, ...]:
@@ -31,7 +31,7 @@ def smallest(relation: Bool, facts: Sequence[Fact]) -> tuple[Fact, ...]:
 
 
 def _clashing(relation: Bool, facts: list[Fact]) -> list[Fact] | None:
-    """The facts that a contradiction with the relation rests on; None if none is found."""
+    """The facts that a contradiction with the relation uses; None if no contradiction is found."""
     known = Knowledge()
     try:
         for fact in facts:
@@ -42,7 +42,7 @@ def _clashing(relation: Bool, facts: list[Fact]) -> list[Fact] | None:
         known.add(relation, UNKNOWN_ORIGIN, "check")
     except Clash as clash:
         return _these(facts, clash.step)
-    together = and_(relation, *(f.relation for f in facts))  # what no fact says alone, their values may
+    together = and_(relation, *(f.relation for f in facts))  # no single fact may imply it, but their values together
     return facts if decide(Knowledge(), together).verdict is REFUTED else None
 
 

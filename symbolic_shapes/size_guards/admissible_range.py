@@ -1,4 +1,4 @@
-"""What the guards leave of one size: an interval, and one residue class of it."""
+"""The values of one size that the guards admit: an interval, and one residue class of it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AdmissibleValues:
 
 
 def reach_of(guards: SizeGuardSet, expr: Int) -> AdmissibleValues:
-    """What the guards leave of an expression; in the kept symbols."""
+    """The values of an expression that the guards admit; in the kept symbols."""
     size = guards.size_of(expr)
     lo, hi = guards.range_of(size)
     m, r = guards.residue_of(size)

@@ -29,11 +29,11 @@ class GuardLine:
 
 def guards_as_code(guards: Guards, sources: Mapping[Symbol, str] | None = None, *,
                    signed: Collection[Symbol] = ()) -> list[str]:
-    """Python expressions over the inputs that are all true exactly where the guards, and the declared ranges, hold.
+    """Python expressions over the inputs that are all true exactly if the guards, and the declared ranges, hold.
 
-    Try them in order: what may divide by zero comes last, and one that raises ArithmeticError counts as false. Evaluate
-    them with `namespace()`. `sources` says how to write each symbol; by default its `source`. Symbols are sizes, never
-    negative, but for those in `signed`. ValueError for a symbol without source.
+    Try them in order: those that may divide by zero come last, and one that raises ArithmeticError counts as false.
+    Evaluate them with `namespace()`. `sources` has the text of each symbol; by default its `source`. Symbols are sizes,
+    never negative, except those in `signed`. ValueError for a symbol without source.
     """
     return [line.text for line in guard_lines(guards, sources, signed=signed)]
 
@@ -59,7 +59,7 @@ def guard_lines(guards: Guards, sources: Mapping[Symbol, str] | None = None, *,
 
 
 def _range_line(symbol: Symbol, guards: Guards, name: Names, signed: bool) -> GuardLine | None:
-    """What is asked of a symbol alone; None if its range is open, or just that of a size."""
+    """The condition on a symbol alone; None if its range is open, or just that of a size."""
     lo, hi = guards.own_range(symbol)
     text = range_text(symbol.as_int(), lo if lo > 0 or signed else -INF, hi, name)
     if not text:
@@ -74,7 +74,7 @@ def namespace() -> dict[str, Any]:
 
 
 def equality_text(guard: SizeGuard, guards: Guards, name: Names) -> str:
-    """`replaced == what it is`"""
+    """`replaced == its image`"""
     assert guard.symbol is not None
     return f"{name(guard.symbol)} == {to_python(guards.images[guard.symbol], name)}"
 

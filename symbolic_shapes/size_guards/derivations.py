@@ -34,7 +34,7 @@ class Derivation:
 
 
 class DerivationTable:
-    """What follows from `base`, and how."""
+    """The relations that follow from `base`, each with its derivation."""
 
     def __init__(self, base: Iterable[Bool]) -> None:
         self.base: dict[Bool, None] = dict.fromkeys(base)
@@ -49,8 +49,8 @@ class DerivationTable:
             self.steps[conclusion] = derivation
 
     def trace(self, relation: Bool, known: Collection[Bool] = ()) -> Iterator[tuple[Bool, Derivation | None]]:
-        """The relations that `relation` rests on, premises first; None for those of the base. What is `known` is taken
-        for granted. BadCertificate if there is a gap or a circle."""
+        """The relations that `relation` depends on, premises first; None for those of the base. `known` relations are
+        assumed. BadCertificate if there is a gap or a circle."""
         done: dict[Bool, bool] = {}
         stack: list[tuple[Bool, bool]] = [(relation, False)]
         while stack:
@@ -75,7 +75,7 @@ class DerivationTable:
                     stack.append((premise, False))
 
     def leaves(self, relation: Bool) -> list[Bool]:
-        """The base relations that a relation rests on."""
+        """The base relations that a relation depends on."""
         return [r for r, derivation in self.trace(relation) if derivation is None]
 
     def check(self, relation: Bool, absent: frozenset[Symbol] = frozenset(), checked: set[Bool] | None = None) -> None:
@@ -169,7 +169,7 @@ RULES: dict[str, Callable[[Bool, Derivation, frozenset[Symbol]], None]] = {
 }
 
 
-# -- what the rules compute ----------------------------------------------------------------------------------
+# -- computations of the rules -------------------------------------------------------------------------------
 def declared_end(symbol: Symbol, side: str) -> Bool:
     """`symbol >= lo` or `symbol <= hi` of the declared range; TRUE for an infinite end."""
     end = symbol.lo if side == "lo" else symbol.hi
@@ -225,7 +225,7 @@ def residue_classes(symbol: Symbol, modulus: int) -> Iterator[dict[Any, Int] | N
 
 
 def period(node: Node, memo: dict[Node, int] | None = None) -> int:
-    """The least common multiple of what an expression divides by (nested divisors multiplied); 1 for none.
+    """The least common multiple of the divisors in an expression (nested divisors multiplied); 1 for none.
 
     A symbolic divisor counts as 1: then the case split just proves nothing."""
     memo = {} if memo is None else memo

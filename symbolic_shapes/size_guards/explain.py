@@ -1,4 +1,4 @@
-"""Why a guard is there: the lines it came from, what it was made of, what it stands for, what goes wrong without it."""
+"""The reason for a guard: its lines, the facts it was made of, the facts it replaces, the consequence without it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def explain_line(guards: Guards, line: GuardLine, name: Callable[[Any], str] = d
 
 
 def why_needed(fact: Fact) -> str:
-    """What would be wrong where the fact does not hold."""
+    """The consequence if the fact does not hold."""
     return WHY_NEEDED.get((fact.kind, fact.origin.kind)) or WHY_NEEDED[fact.kind, ""]
 
 

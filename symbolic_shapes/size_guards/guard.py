@@ -37,7 +37,7 @@ class SizeGuard:
 
 
 def is_divisibility(relation: Bool) -> bool:
-    """Whether a relation says that an expression has a certain residue: x % d == r."""
+    """Whether a relation states the residue of an expression: x % d == r."""
     if not isinstance(relation, Rel) or relation.kind != "eq":
         return False
     rest, mods = take_out_mods(relation.poly)

@@ -1,4 +1,4 @@
-"""The simplified guards of a trace: what is left to check on the inputs, and why that is enough."""
+"""The simplified guards of a trace: the conditions left to check on the inputs, and why they suffice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 
 @dataclass(frozen=True)
 class Verification:
-    """What `SizeGuardSet.verify` did: the number of derivations that were checked again."""
+    """The result of `SizeGuardSet.verify`: the number of derivations that were checked again."""
 
     derivations: int
 
@@ -34,7 +34,7 @@ class SizeGuardSet:
     """The result of `simplify.simplify`.
 
     Attributes:
-        facts: what was collected, in order (with the axioms, which need no check).
+        facts: the collected facts, in order (with the axioms, which need no check).
         symbols: the symbols that they are about, oldest first.
         guards: the simplified set; equalities first, then ranges, divisibility and the rest.
         images: for each symbol that an equality replaces, its expression in the others.
@@ -66,7 +66,7 @@ class SizeGuardSet:
 
     @property
     def dropped(self) -> tuple[Fact, ...]:
-        """The collected facts that are not guards themselves: the guards entail them (`backward` says how)."""
+        """The collected facts that are not guards: the guards entail them (`backward` has the derivations)."""
         relations = set(self.relations)
         return tuple(f for f in self.collected if f.relation not in relations)
 
@@ -94,7 +94,7 @@ class SizeGuardSet:
         return [g for g in self.guards if g.relation in used]
 
     def own_range(self, symbol: Symbol) -> Interval:
-        """The declared range of a symbol, cut to the guards of kind "range" about it: what is asked of it alone."""
+        """The declared range of a symbol, cut to the guards of kind "range" about it: the condition on it alone."""
         return ranges_from([g.relation for g in self.about(symbol) if g.kind == "range"])(symbol)
 
     def about(self, symbol: Symbol) -> Sequence[SizeGuard]:
@@ -116,7 +116,7 @@ class SizeGuardSet:
         return environment_of((*axioms, *self.relations))
 
     def environment(self) -> ShapeEnv:
-        """An environment in which the guards are facts: ask it what follows from them."""
+        """An environment in which the guards are facts, to decide what follows from them."""
         return self._environment
 
     def failing(self, values: Mapping[Symbol, int]) -> SizeGuard | None:
@@ -152,7 +152,7 @@ class SizeGuardSet:
         return found
 
     def explain(self, guard: SizeGuard | str) -> str:
-        """Where a guard came from, what it was simplified from, why it is needed. See `explain.explain`."""
+        """The lines of a guard, the facts it was simplified from, its purpose. See `explain.explain`."""
         return explain(self, guard)
 
     # -- verification ----------------------------------------------------------------------------------------
@@ -175,12 +175,12 @@ class SizeGuardSet:
         return Verification(len(self.forward.steps) + len(self.backward.steps))
 
     def demands(self) -> list[Bool]:
-        """What the guards have to entail: the collected facts, and the declared ranges of the replaced symbols."""
+        """The relations to be entailed by the guards: collected facts, declared ranges of replaced symbols."""
         ends = [end for s in self.symbols if s in self.images for end in declared_ends(s)]
         return [*(f.relation for f in self.collected), *ends]
 
     def _check_form(self) -> None:
-        """Kinds and images say what the relations say; what is written of them (as code, in words) rests on that."""
+        """Checks that kinds and images agree with the relations, because their texts (code, words) depend on that."""
         for guard in self.guards:
             if guard.kind == "equality":
                 s = guard.symbol

@@ -1,7 +1,7 @@
-"""Simpler ways to say a relation. Each proposes; nothing is used before both directions are derived.
+"""Simpler forms of a relation. Each is a proposal, and used only after both directions are derived.
 
-A proposal for `relation` is a list of relations whose conjunction may be equivalent to it. The proposers are a
-table, tried in order; they need not be right, only often right.
+A proposal for `relation` is a list of relations whose conjunction may be equivalent to it. The proposers are a table,
+tried in order; they need not be right, only often right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Proposer = Callable[[Bool, Mapping[Symbol, int]], list[Bool] | None]
 PROBE_LIMIT = 1 << 20
 """How far from the example the end of an interval is looked for."""
 PASSED = 16
-"""So many values at the end of a range are tried with each relation that is no hole."""
+"""So many values at the end of a range are tried with each relation that is not a hole."""
 
 
 def conjuncts(relation: Bool, example: Mapping[Symbol, int]) -> list[Bool] | None:
@@ -53,7 +53,7 @@ def quotient(relation: Bool, example: Mapping[Symbol, int]) -> list[Bool] | None
 
 
 def one_residue(relation: Bool, example: Mapping[Symbol, int]) -> list[Bool] | None:
-    """A relation of one symbol that only asks for its residue: s % m == r, with the smallest m; or nothing at all."""
+    """A relation of one symbol that only fixes its residue: s % m == r, with the smallest m; or nothing at all."""
     symbol = sole_symbol(relation)
     modulus = period(relation) if symbol else 1
     if symbol is None or not 1 < modulus <= RESIDUE_LIMIT:
@@ -95,7 +95,7 @@ def proposals(relation: Bool, example: Mapping[Symbol, int]) -> Iterator[list[Bo
 
 # -- helpers ---------------------------------------------------------------------------------------------------
 def is_plain(relation: Bool) -> bool:
-    """Whether a relation is a bound of one symbol, or says that a symbol has a residue: nothing is simpler."""
+    """Whether a relation is a bound of one symbol, or states a symbol's residue: nothing is simpler."""
     return is_bound(relation) or as_residue(relation) is not None
 
 

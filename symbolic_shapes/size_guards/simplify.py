@@ -127,7 +127,7 @@ class Simplifier:
         return min(candidates, key=lambda s: (self.rank(s), -s.id), default=None)
 
     def _adopt(self, symbol: Symbol, relation: Bool) -> None:
-        """From now on the symbol is what the equation says. Its declared range becomes a demand on that."""
+        """Replace the symbol by its image in the equation. Its declared range becomes a condition on the image."""
         assert isinstance(relation, Rel)
         image = symbol.as_int() - relation.poly * relation.poly.terms[(symbol,)]
         del self.active[relation]
@@ -153,7 +153,7 @@ class Simplifier:
         for used in symbols_of(image):
             self._users.setdefault(used, {})[symbol] = None
 
-    # -- simpler ways to say the rest -------------------------------------------------------------------------------
+    # -- simpler forms of the rest ----------------------------------------------------------------------------------
     def _reformulate(self) -> bool:
         changed = False
         for relation in list(self.active):
@@ -187,8 +187,8 @@ class Simplifier:
             self._enter(n)
 
     def _enter(self, relation: Bool) -> None:
-        """The relation is to be held from now on. How it was once spared is forgotten: what spared it may rest on it
-        by now. So each relation rests on ones that were held longer, and there are no circles."""
+        """Keep the relation from now on. An earlier derivation of it is dropped: its premises may depend on it by now.
+        So each relation depends on ones that were kept longer, and there are no circles."""
         if relation is not TRUE:
             self.active[relation] = None
             self.backward.steps.pop(relation, None)
@@ -287,7 +287,7 @@ class Simplifier:
         self._enter(new)
 
     def _ends(self) -> dict[tuple[Symbol, str], tuple[Extended, tuple[Bool, ...]]]:
-        """The two ends of each symbol's range, each with the guard that says so (none for a declared end)."""
+        """The two ends of each symbol's range, each with the guard that states it (none for a declared end)."""
         ends: dict[tuple[Symbol, str], tuple[Extended, tuple[Bool, ...]]] = {}
         for symbol in self.symbols:
             ends[symbol, "lo"], ends[symbol, "hi"] = (symbol.lo, ()), (symbol.hi, ())
@@ -300,7 +300,7 @@ class Simplifier:
                 ends[symbol, side] = value, (bound,)
         return ends
 
-    # -- what the others entail ------------------------------------------------------------------------------------
+    # -- relations entailed by the others -----------------------------------------------------------------------------
     def _minimise(self) -> list[Bool]:
         """Drop each relation that the simpler ones entail, then those that all the others entail."""
         env = self._environment([])

@@ -1,6 +1,6 @@
-"""Answers that stay true: facts only grow, so what was proved once is proved until a rollback.
+"""Answers that stay true: facts only grow, so a proved relation stays proved until a rollback.
 
-What is not answered here may have been in an earlier environment with the same past (shared_history.py)."""
+An answer missing here may be in an earlier environment with the same history (shared_history.py)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dynamo_lite.symbolic_shapes.torch_env.shared_history import Past, Untransla
 class Memo:
     """Proved and refuted propositions of one environment.
 
-    `generation` counts rollbacks: what was derived before one may rest on facts that are gone.
+    `generation` counts rollbacks: answers derived before one may depend on facts that are gone.
     """
 
     def __init__(self, core: ShapeEnv) -> None:
@@ -76,7 +76,7 @@ class Memo:
         return found
 
     def _shared(self, question: str, relation: Bool, answer: Callable[[], bool | None]) -> bool | None:
-        """The answer in an environment with the same past, if one has been asked; else `answer()`."""
+        """The answer in an environment with the same history, if there is one; else `answer()`."""
         state = None if self.past is None else self.past.state()
         if state is None or self.past is None:
             return answer()
@@ -105,7 +105,7 @@ class Memo:
         return found
 
     def decide_under(self, assumed: Bool, relation: Bool) -> bool | None:
-        """The answer that follows from the facts and what is assumed; None if none does, or both do."""
+        """The answer that follows from the facts and the assumption; None if none does, or both do."""
         refuted = not_(assumed)
         found = [truth for truth in (True, False) if self.decide(or_(refuted, relation if truth else not_(relation)))]
         return found[0] if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""Sizes that are broadcast, where some are symbols: the common shape, and what eager checks of it."""
+"""Sizes that are broadcast, if some are symbols: the common shape, and eager's checks of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] 
 
 
 def demand_equal_sizes(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> None:
-    """What eager checks of shapes that are broadcast, as far as it is plain: kernels ask for it without saying why."""
+    """Records eager's check of shapes that are broadcast, if it is plain: kernels make it without a reason."""
     for position in range(max(map(len, shapes), default=0), 0, -1):
         sizes = [shape[-position] for shape in shapes if position <= len(shape)]
         symbolic = [env.unwrap(size) for size in sizes if not (type(size) is int and size in (1, -1))]

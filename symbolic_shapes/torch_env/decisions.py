@@ -1,15 +1,15 @@
-"""Answers to questions about sizes: what the facts prove, else the example's value, which becomes a fact.
+"""Decides questions about sizes: by the facts, else by the example's value, which becomes a fact.
 
-What is answered without a fact, and why that is sound:
-- Within `suppress_guards` torch rebuilds what it knows already (a tensor's own sizes); nothing is recorded there.
+Cases decided without a fact, and why that is sound:
+- Within `suppress_guards` torch rebuilds known values (a tensor's own sizes); nothing is recorded there.
 - Strides are products of sizes, where torch has max(1, size): the two differ only for tensors without elements, whose
-  strides mean nothing. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
-- A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
-  memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
-  questions. (Bindings such as Tensor.contiguous ask about layout before any operator runs; the program itself asks
-  within `exactly`.) So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1.
-  `KERNELS` (query_kinds.py) has the operators for which more or less than that holds. Questions that the program
-  itself asks are exact.
+  strides are irrelevant. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
+- A kernel that calls `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or checks
+  memory layout, within `inside_operator`, is right with that outcome for every size: torch's contract of these
+  functions. (Bindings such as Tensor.contiguous check layout before any operator runs; the program's own checks are
+  within `exactly`.) So if the outcome is the same for all sizes from 2 on, it is used without excluding 0 and 1.
+  `KERNELS` (query_kinds.py) has the operators for which more or less than that holds. Questions of the program
+  itself are exact.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
 
 class DataDependentError(GuardOnDataDependentSymNode):
-    """What torch code catches (`GuardOnDataDependentSymNode`), with the question as we ask it.
+    """The error that torch code catches (`GuardOnDataDependentSymNode`), with our form of the question.
 
-    `question` is a `DataDependentQuestion` or, where a number was needed, an `UnknownValue`.
+    `question` is a `DataDependentQuestion` or, if a number was needed, an `UnknownValue`.
     """
 
     def __init__(self, cond: Any, question: DataDependentQuestion | UnknownValue) -> None:
@@ -48,7 +48,7 @@ class DataDependentError(GuardOnDataDependentSymNode):
 
 
 class Decisions:
-    """The truth of relations and the values of expressions in the traced run, and what they cost (module's docstring).
+    """The truth of relations and the values of expressions in the traced run, and their cost (module's docstring).
 
     Attributes:
         derived_sizes: atoms that occur in sizes of tensors, with the size (`Memo.decide_large`).
@@ -68,7 +68,7 @@ class Decisions:
         self._noted: set[Int] = set()
 
     def decide_node(self, node: SymNode) -> bool | None:
-        """What the facts say of a bool, without the example: True, False or None."""
+        """The truth of a bool by the facts, without the example: True, False or None."""
         return node.constant if node.constant is not None else self._memo.decide(node.core)
 
     def evaluate_sym_node(self, sym_node: SymNode, size_oblivious: bool = False,
@@ -125,21 +125,21 @@ class Decisions:
         return error
 
     def evaluate_for_c(self, sym_node: SymNode) -> bool:
-        """`guard_bool` as C++ calls it. In a function of torch's own a binding asks what to call (`contiguous`)."""
+        """`guard_bool` as C++ calls it. In a function of torch's own a binding may choose its callee (`contiguous`)."""
         if self._context.inside != PROGRAM or self._context.is_exact or not self._context.in_torch:
             return bool(self.evaluate_sym_node(sym_node))
         with self._context.inside_operator(torch.ops.aten.contiguous.default):
             return bool(self.evaluate_sym_node(sym_node))
 
     def evaluate_for_torch(self, sym_node: SymNode, fallback_value: bool) -> bool:
-        """`guard_or_false` and `guard_or_true` as C++ calls them: a kernel or a binding asks, never the program."""
+        """`guard_or_false` and `guard_or_true` as C++ calls them: for a kernel or a binding, never for the program."""
         if self._context.inside != PROGRAM or self._context.is_exact:
             return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
         with self._context.inside_operator():
             return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
 
     def _indifferent(self, sym_node: SymNode, value: Any, size_oblivious: bool, fallback_value: bool | None) -> bool:
-        """Whether who asks is right with the answer for large sizes also at 0 and 1 (see the module's docstring)."""
+        """Whether the answer for large sizes is right for this query at 0 and 1 too (see the module's docstring)."""
         context = self._context
         about_layout = sym_node.layout and not context.is_exact
         if value is None:
@@ -227,7 +227,7 @@ class Decisions:
     # -- without the example --------------------------------------------------------------------------------------
     def static(self, expr: Any, *, unbacked_only: bool = False, compute_hint: bool = False,
                size_oblivious: bool = False, axioms: Any = None, var_to_range: Any = None) -> Any:
-        """torch's `_maybe_evaluate_static`: what is known without the example, as sympy; None if nothing is."""
+        """torch's `_maybe_evaluate_static`: the value known without the example, as sympy; None if there is none."""
         node = self._expressions.from_sympy(expr)
         if compute_hint:
             value = self.hint_of(node)

@@ -1,16 +1,16 @@
 """The dispatch cache of a FakeTensorMode for operators on tensors with symbolic sizes.
 
 torch's own (fake_tensor.py, `_cached_dispatch_impl`) rebuilds symbols in torch's ShapeEnv, so it cannot serve ours.
-Here the key is made of interned sizes. A hit asks no question about sizes: it copies a meta tensor that was kept and
-gives it a storage of its own, or the storage that it aliases.
+Here the key is made of interned sizes. A hit compares no sizes: it copies a cached meta tensor and gives it a storage
+of its own, or the storage that it aliases.
 
-When a result may be reused:
+Conditions for reusing a result:
 - Facts that the operator recorded are still there: the key holds the epoch, which changes with a rollback, and with a
   new equation, which may give sizes a simpler form. A run under `suppress_guards` records nothing and is not kept.
-- Who asked is the same: what a kernel asks of sizes 0 and 1 within another operator may need no fact (query_kinds.py).
+- The kind of query is the same: a kernel's comparisons with 0 and 1 may need no fact within another (query_kinds.py).
 - The operator is a function of the metadata of its arguments: the rules of `refusal` and `_key`.
 - It made no unbacked symbol.
-- Every result is an argument's or its own new memory: what aliases what is part of the entry.
+- Every result is an argument's or its own new memory: the aliasing is part of the entry.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class CachedDispatch(NamedTuple):
 
 
 def fake_mode(env: TorchShapeEnv, *, cache: bool = True, **options: Any) -> FakeTensorMode:
-    """A FakeTensorMode on our environment. `options` are FakeTensorMode's; `export` is on unless said otherwise.
+    """A FakeTensorMode on our environment. `options` are FakeTensorMode's; `export` is on by default.
 
     The mode's class stays torch's (higher-order operators look their rules up by the exact type): the cache takes the
     place of `_cached_dispatch_impl` on the instance. `mode.symbolic_cache` is the `SymbolicCache`.
@@ -131,14 +131,14 @@ class SymbolicCache:
         self._entries.clear()
 
     def dispatch(self, func: Any, types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What FakeTensorMode calls for each operator."""
+        """Called by FakeTensorMode for each operator."""
         correct = CORRECTIONS.get(func)
         if correct is not None:
             args, kwargs = correct(func, args, kwargs)
         if not _is_symbolic(args) and not (kwargs and _is_symbolic(kwargs.values())):
             return self._torch(self._mode, func, types, args, kwargs)
         if func is _ITEM:
-            func = _NUMBER  # torch's own form of item() asks for the data where the tensor's offset is symbolic
+            func = _NUMBER  # torch's own form of item() reads the data if the tensor's offset is symbolic
         if not self.enabled:
             return self._run(func, types, args, kwargs)
         tensors: list[FakeTensor] = []
@@ -179,7 +179,7 @@ class SymbolicCache:
             except DataDependentError:
                 if not func._can_decompose():
                     raise
-                with self._mode:  # torch's form in Python (torch._refs) asks what its C++ form may not
+                with self._mode:  # torch's form in Python (torch._refs) may compare more than its C++ form
                     result = func.decompose(*args, **kwargs)
                 if result is NotImplemented:
                     raise
@@ -192,7 +192,7 @@ class SymbolicCache:
         return larger_example.run(self._env, kernel, (*args, *kwargs.values()))
 
     def _note_count(self, found: torch.Tensor, tensor: torch.Tensor) -> None:
-        """No more elements are found than there are, which torch says of constant sizes alone."""
+        """Records that no more elements are found than there are, which torch does for constant sizes alone."""
         if type(found.shape[0]) is torch.SymInt and sum(type(size) is not int for size in tensor.shape) == 1:
             count, whole = found.shape[0], math.prod(tensor.shape)
             most = le(self._env.unwrap(count), self._env.unwrap(whole))
@@ -200,7 +200,7 @@ class SymbolicCache:
 
     # -- keys ---------------------------------------------------------------------------------------------------
     def call_key(self, func: Any, args: Any, kwargs: Any, tensors: list[FakeTensor]) -> tuple[Any, ...]:
-        """What the result of a call depends on; `tensors` receives each tensor argument once. Raises Bypass."""
+        """The cache key of a call; `tensors` receives each tensor argument once. Raises Bypass."""
         known = self._refusals.get(id(func))
         if known is None:
             known = self._refusals[id(func)] = func, refusal(func, self._mode)
@@ -327,8 +327,8 @@ class SymbolicCache:
 
 @cache
 def may_run_twice(func: Any) -> bool:
-    """Whether a second run of a kernel on the same stand-ins gives what the first did: it does not lay an argument out
-    anew (`t_`, `resize_`, `out=`)."""
+    """Whether a second run of a kernel on the same fake tensors returns the same as the first: it does not change an
+    argument's layout (`t_`, `resize_`, `out=`)."""
     if not isinstance(func, OpOverload) or Tag.inplace_view in func.tags:
         return False
     return not any(argument.is_out for argument in func._schema.arguments)

@@ -2,8 +2,8 @@
 
 FakeTensorMode, meta kernels, decompositions and higher-order operators call it as torch's own ShapeEnv
 (torch/fx/experimental/symbolic_shapes.py); expressions cross as sympy with torch's heads. This file has torch's names;
-the work is done by its parts: `Expressions` (nodes, sympy), `InputSymbols`, `UnbackedSymbols`, `QueryContext` (who
-asks), `FactRecorder` and `Decisions` (what is answered, and when the answer becomes a fact).
+the work is done by its parts: `Expressions` (nodes, sympy), `InputSymbols`, `UnbackedSymbols`, `QueryContext` (the
+origin of a query), `FactRecorder` and `Decisions` (the answer, and when it becomes a fact).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class TorchShapeEnv:
 
     Attributes:
         core: the `ShapeEnv` with the facts.
-        where: gives the program's line for new facts and symbols.
-        client: the trace, which is told what happens; None if there is none (client.py).
+        where: returns the program's line for new facts and symbols.
+        client: the trace, which receives events; None if there is none (client.py).
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
         frozen: a new fact is an error from here on.
         past: answers of environments with the same history (shared_history.py).
@@ -93,7 +93,7 @@ class TorchShapeEnv:
         self._compose_answers(expressions)
 
     def _compose_values(self, expressions: Expressions) -> None:
-        """The parts that make values, and torch's names for what they do: bound methods, which add no call."""
+        """The parts that make values, and torch's names for their methods: bound methods, which add no call."""
         self.symbols, self.layouts = expressions.symbols, expressions.layouts
         self.to_sympy, self.from_sympy = expressions.to_sympy, expressions.from_sympy
         self.constant, self.node, self.node_of = expressions.constant, expressions.node, expressions.node_of
@@ -158,7 +158,7 @@ class TorchShapeEnv:
         if self.client is not None:
             self.client.refuses_size(error)
 
-    # -- who asks -------------------------------------------------------------------------------------------------
+    # -- the origin of a query ------------------------------------------------------------------------------------
     @property
     def operator(self) -> Any:
         """The OpOverload whose kernel is running, None while the program itself does."""
@@ -166,7 +166,7 @@ class TorchShapeEnv:
 
     @property
     def asking(self) -> tuple[Any, ...]:
-        """Who asks, as far as answers depend on it, and what it assumes of sizes."""
+        """The origin of a query, as far as answers depend on it, and its assumption about sizes."""
         return *self.context.asking, self._decisions.large
 
     @property
@@ -215,7 +215,7 @@ class TorchShapeEnv:
 
     @property
     def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
-        """What run time asserts, by the newest unbacked symbol in it."""
+        """The runtime assertions, by the newest unbacked symbol in each."""
         return runtime_asserts(self)
 
     @property
@@ -236,7 +236,7 @@ class TorchShapeEnv:
 
     @property
     def var_to_hint_override(self) -> dict[Any, int]:
-        """Other numbers than the example's, for heuristics: there are none."""
+        """Values other than the example's, for heuristics: there are none."""
         return {}
 
     @property
@@ -274,7 +274,7 @@ class TorchShapeEnv:
         raise NotImplementedError("propagation of real tensors beside the fake ones")
 
     def _constrain_is_bounded(self, a: Any, upper_bound: int) -> None:
-        """The torch._check before it said so already."""
+        """The torch._check before it has the same effect already."""
 
     def _create_fx_call_function(self, op: Any, args: Any) -> tuple[None, bool]:
         return None, False

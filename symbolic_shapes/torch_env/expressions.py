@@ -103,9 +103,9 @@ class Expressions:
             node.known_hint = node.constant
 
     def hint_of(self, node: Any, memo: dict[Any, Any] | None = None) -> Any:
-        """The Python value of an expression in the example; None if run time knows it only.
+        """The Python value of an expression in the example; None if it is unbacked.
 
-        memo: what was found of operators before, by a caller during whose work no symbol gets another value.
+        memo: earlier results of operators, of a caller during whose work no symbol gets another value.
         """
         if any(symbol.hint is None for symbol in float_symbols_of(node)):
             return None

@@ -1,8 +1,8 @@
-"""Inputs: which sizes of a real tensor become symbols, and what strides are in terms of them.
+"""Inputs: which sizes of a real tensor become symbols, and its strides in terms of them.
 
-`TensorPolicy` says it dimension by dimension; torch's own contexts (StatelessSymbolicContext with DimDynamic) are
-understood too. Strides follow from sizes as in torch (`_compute_symbolic_stride`): the stride of a dimension is the
-product of what lies inside it, where that explains the number.
+`TensorPolicy` has a policy per dimension; torch's own contexts (StatelessSymbolicContext with DimDynamic) are accepted
+too. Strides follow from sizes as in torch (`_compute_symbolic_stride`): the stride of a dimension is the product of the
+sizes inside it, if that equals the number.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def create_symbolic_tensor(mode: FakeTensorMode, tensor: torch.Tensor, policy: S
     # As an input a view is a tensor like others: its base is not part of the program. (The memory is: tensors that
     # share it have fakes that share it.)
     real = tensor.data if tensor._is_view() else tensor
-    # Building the meta tensor asks about the sizes of its memory; what the program asks later is recorded.
+    # Building the meta tensor compares the sizes of its memory; later comparisons by the program are recorded.
     with mode.shape_env.suppress_guards():  # type: ignore[union-attr]
         fake = mode.from_tensor(real, static_shapes=False, source=source, symbolic_context=TensorPolicy(tuple(policy)))
     if real is not tensor:
@@ -87,7 +87,7 @@ def create_symbolic_tensor(mode: FakeTensorMode, tensor: torch.Tensor, policy: S
 
 
 def _created(mode: FakeTensorMode, tensor: torch.Tensor, policy: TensorPolicy, source: Any) -> FakeTensor:
-    """What torch's converter makes of a plain tensor, without its description in 60 fields and without TorchDynamo."""
+    """The result of torch's converter for a plain tensor, without its description in 60 fields and TorchDynamo."""
     env: Any = mode.shape_env
     dynamic = [size is not None for size in policy.sizes]
     with env.suppress_guards():
@@ -102,7 +102,7 @@ def _created(mode: FakeTensorMode, tensor: torch.Tensor, policy: TensorPolicy, s
 def strided_fake(
     mode: FakeTensorMode, sizes: Sequence[Any], strides: Sequence[Any], dtype: torch.dtype, device: torch.device
 ) -> FakeTensor:
-    """A fake with memory of its own. What its meta tensor asks about the size of its memory is not recorded."""
+    """A fake tensor with memory of its own. Comparisons of the memory's size by its meta tensor are not recorded."""
     with mode.shape_env.suppress_guards(), no_dispatch():  # type: ignore[union-attr]
         meta = torch.empty_strided(tuple(sizes), tuple(strides), dtype=dtype, device="meta")
         return FakeTensor(mode, meta, device)
@@ -156,7 +156,7 @@ class InputSymbols:
         return self._size(value, policy, source)
 
     def input_integer(self, lo: Any, hi: Any, source: Any) -> Int:
-        """A symbol for an integer input that is no size, and that the example decides nothing about."""
+        """A symbol for an integer input that is not a size, and that the example does not decide."""
         node = self.core.unbacked(lo=lo, hi=hi, source=source, origin=Origin("declaration", note=_name(source)))
         return self._sourced(node, source)
 
@@ -165,7 +165,7 @@ class InputSymbols:
             self, ex_size: Sequence[int], ex_stride: Sequence[int], ex_storage_offset: int,
             is_dim_dynamic: Sequence[bool], source: Any, *, symbolic_context: Any = None,
             hint_overrides: Any = None) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
-        """Sizes, strides and offset for a tensor of this size: what the meta converter asks for."""
+        """Sizes, strides and offset for a tensor of this size, as the meta converter needs them."""
         if hint_overrides:
             raise NotImplementedError("hints other than the example's sizes")
         policies = self._policies(ex_size, symbolic_context)

@@ -1,9 +1,9 @@
-"""A kernel that is run again as for larger sizes, where it asks whether a size is 0 or 1.
+"""Runs a kernel again with larger sizes, if it compares a size with 0 or 1.
 
-Kernels ask it to broadcast, to lay out a result, to take a short way. What the example answers would become a guard.
-If the kernel does the same work for sizes from 2 on, and needs no guard there, its result is taken from there. torch's
-own contract of `guard_or_false`, and the table of kernels (query_kinds.py), say that the formulas of the result hold
-at 0 and 1 as well; that they give the example's own result is checked here.
+Kernels do so to broadcast, to lay out a result, or to take a fast path. The example's outcome would become a guard. If
+the kernel does the same work for sizes from 2 on, and needs no guard there, that result is used. By torch's own
+contract of `guard_or_false`, and the table of kernels (query_kinds.py), the formulas of the result hold at 0 and 1 as
+well; that they give the example's own result is checked here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, below_autograd, in_kernel_invocation_manager
 
 FAR = 8
-"""How far from the example, and from four times its sizes, an example lies for which a view may have to be a copy."""
+"""The distance from the example, and from four times its sizes, of one for which a view may have to be a copy."""
 
 _OF_KERNELS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, AssertionError)
 """Exceptions that a kernel raises for sizes that it does not take. Exceptions of this package propagate."""
 
 
 def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_copy: bool = False) -> Any:
-    """What `kernel` gives: as the example answers its questions, or as sizes from 2 on do if it asks less of these.
+    """The result of `kernel`, decided by the example, or by sizes from 2 on if it needs fewer guards for these.
 
-    may_copy: whether its result is a view or a copy, as the argument lies in memory: its strides say which then.
+    may_copy: whether its result is a view or a copy depending on the argument's layout: its strides then decide.
     """
     core = env.core
     mark, count, others = core.snapshot(), len(core.facts), (env.unbacked_created, env.values_taken)
@@ -54,7 +54,7 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
             if _asks_less(env, core.facts[count:], facts) and layouts[0] == layouts[1]:
                 return other[0]
             core.rollback(mark)
-    heard, core.listeners = core.listeners, []  # they have been told of these facts
+    heard, core.listeners = core.listeners, []  # they have received these facts
     try:
         for fact in facts:
             core.assume(fact.relation, fact.origin, fact.kind)
@@ -66,8 +66,8 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
 def _of_large(
     env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], large: Bool, may_copy: bool
 ) -> tuple[Any] | None:
-    """What the kernel gives where the sizes of its arguments satisfy `large`; None if it does not take them so (two
-    sizes that are both 1 are broadcast). The facts that it asks for stay, if it gives something."""
+    """The kernel's result if the sizes of its arguments satisfy `large`; None if it does not accept them (two sizes
+    that are both 1 are broadcast). The facts that it requires stay, if there is a result."""
     core, wanted = env.core, large
     if env.hint_of(large) and may_copy:  # the example may be the one size at which it is a view
         wanted = and_(large, *(ge(s.as_int(), FAR + 4 * int(s.hint or 0)) for s in symbols_of(large)))
@@ -86,8 +86,8 @@ def _of_large(
 
 @contextmanager
 def _asked_anew(env: TorchShapeEnv, args: Iterable[Any]) -> Iterator[None]:
-    """Within, and behind it, the arguments do not know any more what they were asked about their layout: C++ keeps the
-    answers that the example gave (c10/core/SymbolicShapeMeta.h), which are those of a guard."""
+    """Within and after it, the arguments have no cached answers about their layout: C++ keeps the answers that the
+    example gave (c10/core/SymbolicShapeMeta.h), which are those of a guard."""
     _forget_answers(env, args)
     try:
         yield
@@ -104,7 +104,7 @@ def _forget_answers(env: TorchShapeEnv, args: Iterable[Any]) -> None:
 
 
 def _asks_less(env: TorchShapeEnv, facts: Sequence[Fact], than: Sequence[Fact]) -> bool:
-    """Whether fewer answers became guards, and all that was asked holds in the example."""
+    """Whether fewer answers became guards, and all conditions hold in the example."""
     guards, before = ([fact for fact in part if fact.kind == "guard"] for part in (facts, than))
     return len(guards) < len(before) and all(env.hint_of(fact.relation) is True for fact in facts)
 

@@ -1,5 +1,4 @@
-"""What an environment records for torch: answers taken from the example, torch._check, ranges that operators
-declare.
+"""Facts that an environment records for torch: decisions by the example, torch._check, ranges that operators declare.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from dynamo_lite.symbolic_shapes.torch_node.ranges import int_end, range_relatio
 
 
 class FactRecorder:
-    """Adds facts to an environment: answers taken from the example, what the program asserts, ranges."""
+    """Adds facts to an environment: answers taken from the example, assertions of the program, ranges."""
 
     def __init__(self, env: Environment, expressions: Expressions, memo: Memo, context: QueryContext) -> None:
         self._env = env
@@ -72,7 +71,7 @@ class FactRecorder:
         return True
 
     def demand(self, relation: Any) -> bool:
-        """`expect_true` of what an operator checks in eager as well, and raises where it does not hold."""
+        """`expect_true` for a condition that an operator checks in eager as well, raising if it does not hold."""
         origin = replace(self.asked_at(), eager_raises=True)
         return self.expect_true(relation, origin=lambda: origin)
 
@@ -99,7 +98,7 @@ class FactRecorder:
         return replace(self.asked_at(), eager_raises=True)
 
     def asked_at(self) -> Origin:
-        """The program's line that asks; with the operator, if it is one."""
+        """The program's line of the query; with the operator, if it is made by one."""
         line = self._env.where()
         operator = self._context.operator
         if operator is None:
@@ -111,10 +110,10 @@ class FactRecorder:
         return self.expect_true(self._expressions.from_sympy(orig_expr))
 
     def require(self, relation: Any, error: Exception, kind: str = "user line") -> None:
-        """What Python itself demands of an operation: raises `error` if it does not hold in the traced run.
+        """A demand of Python itself on an operation: raises `error` if it does not hold in the traced run.
 
-        A fact if the program performs the operation. A kernel's own arithmetic (on strides, mostly) is not done at run
-        time: there the real kernel runs, and raises what it raises.
+        It is a fact if the program performs the operation. A kernel's own arithmetic (on strides, mostly) is not done
+        at run time: there the real kernel runs, and raises its own errors.
         """
         if relation is as_bool(True):
             return
@@ -143,7 +142,7 @@ class FactRecorder:
             self._add_fact(relation, (origin or self.asked_at)(), kind)
 
     def assume_answer(self, relation: Bool, origin: Origin) -> None:
-        """What the example answered to a question of the program becomes a guard."""
+        """Record the example's decision of a condition in the program as a guard."""
         self.record(relation, "guard", lambda: origin)
 
     def _add_fact(self, relation: Any, origin: Origin, kind: str) -> Fact | None:

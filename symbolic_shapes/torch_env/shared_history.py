@@ -1,8 +1,8 @@
 """Shares answers between environments with equal histories.
 
-What an environment answers depends on its symbols (their names, ranges and values in the example) and on the facts that
-were recorded before. A `HistoryState` stands for such a past. Environments with the same past share it, and what is
-known in it: answers (answer_cache.py), and results of operators (dynamo_lite/capture/fakes/symbolic_cache.py).
+The answers of an environment depend on its symbols (names, ranges and values in the example) and on the facts recorded
+before. A `HistoryState` represents such a history. Environments with equal histories share it, and the results stored
+in it: answers (answer_cache.py), and results of operators (dynamo_lite/capture/fakes/symbolic_cache.py).
 
 A state has symbols of its own, which expressions are translated to and from: two environments never share symbols.
 """
@@ -29,7 +29,7 @@ class Untranslatable(Exception):
 
 
 class HistoryState:
-    """A past that environments have in common, and what is known in it. `symbol`: the one that was made last."""
+    """A history that environments have in common, and the results known in it. `symbol`: the newest one."""
 
     __slots__ = ("known", "next", "symbol")
 
@@ -146,12 +146,12 @@ class Past:
         return self.shared(node.core) if node.constant is None else node.constant
 
     def our_number(self, value: int | Int) -> Any:
-        """The number, or the SymInt, that stands for a number of a state here."""
+        """The number, or the SymInt, that corresponds here to a number of a state."""
         return self._env.wrap(self.ours(value)) if isinstance(value, Int) else value
 
-    # -- what is known ------------------------------------------------------------------------------------------------
+    # -- shared results ----------------------------------------------------------------------------------------------
     def add_facts(self, facts: tuple[tuple[Bool, str], ...]) -> None:
-        """Record what was recorded in an environment with the same past: none of it is known here."""
+        """Record the facts of an environment with the same history: none of them is known here."""
         for relation, kind in facts:
             self._env.core.add_fact(self.ours(relation), self._env.asked_at(), kind)
 
@@ -161,7 +161,7 @@ class Past:
 
 
 def keep(state: HistoryState, key: Any, value: Any) -> None:
-    """What was found out in a state."""
+    """Store a result in a state."""
     state.known[key] = value
     _count()
 

@@ -1,8 +1,8 @@
 """Views of FakeTensors with symbolic sizes: the sizes are given, the strides follow from them.
 
-torch's own kernel of aten.view (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and asks
-the environment at each step: sizes come back as quotients, and facts are recorded that the view does not depend on.
-Here a view is decided by equality of canonical forms. What is not plain to see is left to torch (None).
+torch's own kernel of aten.view (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and
+queries the environment at each step: sizes come back as quotients, and facts are recorded that the view does not depend
+on. Here a view is decided by equality of canonical forms. Undecided cases are left to torch (None).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def make(
 
 
 def reshape(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
-    """`tensor.reshape(shape)` by the operators that it consists of; None if it takes more than algebra to tell."""
+    """`tensor.reshape(shape)` by the operators that it consists of; None if algebra alone does not decide."""
     wanted = _resolved(env, tensor, shape) if is_plain(tensor) else None
     if wanted is None:
         return None
@@ -47,7 +47,7 @@ def reshape(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> tor
 
 
 def _viewable_in_example(env: Environment, *layout: list[Int]) -> bool:
-    """Whether the example's tensor can be viewed so, though others cannot (sizes of 1 join what has gaps)."""
+    """Whether the example's tensor has such a view, though others do not (sizes of 1 join dimensions with gaps)."""
     values = [[env.hint_of(part) for part in parts] for parts in layout]
     if any(value is None for parts in values for value in parts):
         return False
@@ -56,7 +56,7 @@ def _viewable_in_example(env: Environment, *layout: list[Int]) -> bool:
 
 
 def view(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout | None:
-    """The layout of `tensor.view(shape)`; None if it takes more than algebra to tell.
+    """The layout of `tensor.view(shape)`; None if algebra alone does not decide.
 
     Raises RuntimeError as eager does.
     """
@@ -69,8 +69,8 @@ def view(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout
 
 
 def asks_to_view(env: Environment, sizes: list[Int], strides: list[Int], shape: list[Int]) -> bool:
-    """Whether memory with this layout can be viewed as `shape` in the example (at::detail::computeStride): what is
-    asked of the sizes on the way becomes guards, so that it is the same in each call."""
+    """Whether memory with this layout can be viewed as `shape` in the example (at::detail::computeStride): the
+    comparisons of sizes on the way become guards, so that it is the same in each call."""
 
     def ask(relation: Any) -> bool:
         return bool(env.wrap(relation))
@@ -124,7 +124,7 @@ def unsqueeze(env: Environment, tensor: torch.Tensor, dim: int) -> Layout | None
 
 
 def expand(env: Environment, tensor: torch.Tensor, shape: Sequence[Any], *, implicit: bool = False) -> Layout | None:
-    """`tensor.expand(shape)`: what is 1 gets stride 0; other sizes must be the same, plainly."""
+    """`tensor.expand(shape)`: a size of 1 gets stride 0; other sizes must be equal, plainly."""
     sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
     new = [env.node_of(size).current() for size in shape]
     added = len(new) - len(sizes)
@@ -158,7 +158,7 @@ RULES: dict[Any, Callable[..., Layout | None]] = {
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Whether sizes and strides say where the elements are."""
+    """Whether sizes and strides determine where the elements are."""
     return tensor.layout is torch.strided and not tensor.is_quantized
 
 
@@ -168,7 +168,7 @@ def _now(env: Environment, values: Sequence[Any]) -> list[Int]:
 
 
 def _resolved(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> list[Int] | None:
-    """The sizes asked for, with -1 filled in. Records what eager checks: as many elements, and no 0 beside a -1."""
+    """The requested sizes, with -1 filled in. Records eager's checks: as many elements, and no 0 beside a -1."""
     sizes = [env.unwrap(size) for size in shape]
     holes = [i for i, size in enumerate(sizes) if size.as_constant() == -1]
     own = [env.unwrap(size) for size in tensor.shape]

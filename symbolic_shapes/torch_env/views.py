@@ -57,7 +57,7 @@ class BackedValues(_View):
 
 
 class Replacements(_View):
-    """Symbol -> what the facts say it equals, for those that an equation was solved for."""
+    """Symbol -> an equal expression, for those that an equation was solved for."""
 
     def _has(self, node: Any) -> bool:
         return isinstance(node, Symbol) and node in self._env.core.knowledge.solved

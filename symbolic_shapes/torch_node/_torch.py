@@ -1,4 +1,4 @@
-"""The private torch API that the torch side of symbolic_shapes stands on.
+"""The private torch API that the torch side of symbolic_shapes uses.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """
@@ -39,7 +39,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 TorchSymNode: Any = sym_node.SymNode
-"""As Any: our nodes differ from torch's in what they hold, not in what they answer."""
+"""As Any: our nodes differ from torch's in their contents, not in their results."""
 
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
 _get_mode = torch._C._get_dispatch_mode
@@ -65,7 +65,7 @@ def make_fx_mode() -> Any:
 
 
 DISABLES = "every dynamic shape"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C:_AutoDispatchBelowAutograd", "a stand-in's layout is set anew, which autograd is not told of"),

@@ -17,7 +17,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 
 class UnnamedSource(Source):
-    """What torch's converter would take from TorchDynamo (ConstantSource), which it imports for that."""
+    """Replaces ConstantSource, for which torch's converter would import TorchDynamo."""
 
     @property
     def _name_template(self) -> str:
@@ -25,8 +25,8 @@ class UnnamedSource(Source):
 
 
 def constant_fake(mode: FakeTensorMode, tensor: torch.Tensor) -> FakeTensor:
-    """`mode.from_tensor(tensor, static_shapes=True)`. Where that would be the first to import TorchDynamo, the part of
-    it that says something of an ordinary tensor (FakeTensorConverter.from_real_tensor)."""
+    """`mode.from_tensor(tensor, static_shapes=True)`. If that would be the first to import TorchDynamo, only the part
+    of it that applies to an ordinary tensor (FakeTensorConverter.from_real_tensor)."""
     if is_loaded() or not (mode.fake_tensor_converter.export and _is_ordinary(tensor)):
         return mode.from_tensor(tensor, static_shapes=True)
 
@@ -54,7 +54,7 @@ def _is_ordinary(tensor: torch.Tensor) -> bool:
 
 
 DISABLES = "every export"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._guards:Source", "the source of a tensor without a name"),

@@ -38,7 +38,7 @@ _CONFIG = f"{PACKAGE}.config"
 
 
 class _Settings(ModuleType):
-    """What `torch._dynamo` is while the package is not imported. Anything but what is given imports it."""
+    """Replaces `torch._dynamo` while the package is not imported. Any attribute that is not given imports it."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(PACKAGE)
@@ -146,7 +146,7 @@ def dispatch_alone() -> Iterator[None]:
 class CalledDirectly(Loader):
     """Functions of torch's that are not to be compiled, called without TorchDynamo.
 
-    torch imports it at the first call of each, to be handed what it calls (torch/_compile.py, `_disable_dynamo`). Not
+    torch imports it at the first call of each, to pass their callees to it (torch/_compile.py, `_disable_dynamo`). Not
     imported, it compiles nothing.
     """
 
@@ -155,7 +155,7 @@ class CalledDirectly(Loader):
         self._shown: list[tuple[ModuleType, Any]] = []  # the modules, and what torch showed in their place before
 
     def spec(self) -> ModuleSpec:
-        """What the import finds at such a call: a module for this one, which is gone when it has answered."""
+        """The spec that the import finds at such a call: of a module for this call, removed after its result."""
         return ModuleSpec(PACKAGE, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -182,7 +182,7 @@ class CalledDirectly(Loader):
                 delattr(torch, _ATTRIBUTE) if before is None else setattr(torch, _ATTRIBUTE, before)
 
     def forget(self) -> None:
-        """Torch is to ask again, as TorchDynamo may be there then."""
+        """torch is to look again, as TorchDynamo may be there then."""
         self._take_away()  # of a call that was interrupted
         for function in self._functions:
             if vars(function).get(_KEPT_AWAY) is function:
@@ -197,7 +197,7 @@ def _keeps_away() -> None:
 KEEPS_AWAY = _disable_dynamo(_keeps_away).__code__
 """The code of what torch puts around a function that is not to be compiled."""
 _KEPT_AWAY = "__dynamo_disable"
-"""Where torch/_compile.py (`_disable_dynamo`) keeps what a wrapped function is called by."""
+"""Where torch/_compile.py (`_disable_dynamo`) keeps the function that calls the wrapped one."""
 
 
 def _config() -> ModuleType | None:
@@ -221,7 +221,7 @@ def _config() -> ModuleType | None:
 
 
 DISABLES = "nothing: exports import TorchDynamo then"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode that reads the settings"),

@@ -10,7 +10,7 @@ from torch._C import _get_default_device as _get_default_device
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every dynamic shape"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C:_get_default_device", "the device of tensors made without one"),

@@ -1,4 +1,4 @@
-"""Whom an environment tells what happens in it: the trace that it belongs to."""
+"""The receiver of an environment's events: the trace that it belongs to."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 @dataclass
 class Client:
-    """Functions that an environment calls. What one of them raises the program cannot catch.
+    """Functions that an environment calls. The program cannot catch their exceptions.
 
     Attributes:
-        unanswered: gets the `DataDependentError` of a question that the program itself asked. The questions of kernels,
+        unanswered: gets the `DataDependentError` of a question of the program itself. Those of kernels,
             which may catch it, raise it as it is.
         refuses_size: gets the error of an operation whose result is too large to be written down.
-        specialized: gets an expression and its value in the example, where the program takes the value.
-        deferring: gets the operator before a check of its arguments is left to run time, and what Python raises if it
-            is Python's own (a division by zero). It is not called for what the program itself asserts.
-        for_text: gives a number that stands for one which only run time knows, where nothing but a text that nobody
-            has read is made of it; None otherwise.
-        abandons: is called in the place of a new fact, and raises: what the program does then is only tried.
+        specialized: gets an expression and its value in the example, if the program takes the value.
+        deferring: gets the operator before a check of its arguments is left to run time, and the errors of Python if it
+            is Python's own (a division by zero). It is not called for assertions of the program itself.
+        for_text: returns a placeholder for an unbacked number that is used only for a text that nobody
+            has read; None otherwise.
+        abandons: is called in place of a new fact, and raises: what the program does then is only tried.
     """
 
     unanswered: Callable[[Any], Any]

@@ -1,4 +1,4 @@
-"""What a SymNode, and the tables beside it, ask of their environment: the protocol of torch_env.TorchShapeEnv."""
+"""The protocol of torch_env.TorchShapeEnv for a SymNode and the tables beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dynamo_lite.symbolic_shapes.torch_node.query_kinds import QueryContext
 
 
 class Environment(Protocol):
-    """TorchShapeEnv, for files that it is built from. Methods and attributes mean what they do there."""
+    """TorchShapeEnv, for its component files. Methods and attributes have the same meaning as there."""
 
     core: ShapeEnv
     settings: Any

@@ -1,6 +1,6 @@
-"""Questions about memory layout (contiguous, channels last, dense) as propositions over sizes and strides.
+"""Properties of memory layout (contiguous, channels last, dense) as propositions over sizes and strides.
 
-As torch/fx/experimental/sym_node.py asks them; sizes and strides are `Int`s, innermost dimension last.
+As in torch/fx/experimental/sym_node.py; sizes and strides are `Int`s, innermost dimension last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each method of a SymNode means on our expressions: rows of `BINARY` and `UNARY`, named as torch's methods."""
+"""The methods of a SymNode on our expressions: rows of `BINARY` and `UNARY`, named as torch's methods."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ BINARY: dict[str, Meaning] = {
     "ge": lambda a, b: BINARY["le"](b, a),
     "gt": lambda a, b: BINARY["lt"](b, a),
 }
-"""Method -> what it means on our expressions."""
+"""Method -> its meaning on our expressions."""
 
 DIVISIONS = {"mod", "int_floordiv", "int_truediv", "float_truediv"}
 """Python raises ZeroDivisionError: that the divisor is not zero is recorded when the division is performed."""

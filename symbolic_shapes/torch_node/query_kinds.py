@@ -1,6 +1,6 @@
-"""Who asks an environment: the program, the kernel of an operator, or a Python function of torch's own.
+"""The origin of a query of an environment: the program, the kernel of an operator, or a Python function of torch's own.
 
-What an answer costs depends on it (env.py says how).
+It determines whether a decision needs a guard (see env.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ KERNELS = {
     **dict.fromkeys((
         "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"),
         LAYOUT_ONLY),
-    # One formula gives the result's sizes for all sizes of the arguments. (What a kernel demands of sizes 0 and 1 it
-    # demands at run time too.)
+    # One formula gives the result's sizes for all sizes of the arguments. (A kernel's conditions on sizes 0 and 1 apply
+    # at run time too.)
     **dict.fromkeys((
         "aten::linear", "aten::matmul", "aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::embedding",
         "aten::einsum", "aten::tensordot", "aten::bilinear", "aten::inner", "aten::outer", "aten::ger", "aten::cumsum",
@@ -43,20 +43,20 @@ KERNELS = {
         "aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d",
         "aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool1d",
         "aten::adaptive_max_pool2d"), LAYOUT_ONLY),
-    # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
+    # They call `guard_or_false` for sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
     **dict.fromkeys((
         "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
         "aten::mkldnn_convolution"), CHOICE),
 }
-"""How an operator's kernel asks about sizes 0 and 1; ORDINARY if it is not here. EXACT: as the program would. ORDINARY:
-it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and either answer to
-`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1: the example's is taken. Pointwise
-operators broadcast: they are LAYOUT_ONLY. What an operator calls is of its kind."""
+"""How an operator's kernel compares sizes with 0 and 1; ORDINARY if it is not here. EXACT: as the program would.
+ORDINARY: it marks queries for which either outcome will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY,
+and either outcome of `guard_or_false` and `guard_or_true` will do for any query, not only about 0 and 1 (the example's
+is taken). Pointwise operators broadcast: they are LAYOUT_ONLY. Operators called by an operator are of its kind."""
 
 
 @functools.cache
 def kernel_kind(func: Any) -> int | None:
-    """How the kernel of an operator asks, if the table or its tags say so."""
+    """The kind of an operator's kernel by the table or its tags, else None."""
     if not isinstance(func, OpOverload):
         return None
     kind = KERNELS.get(func._schema.name)
@@ -64,7 +64,7 @@ def kernel_kind(func: Any) -> int | None:
 
 
 class QueryContext:
-    """Follows who asks.
+    """Tracks the origin of queries.
 
     Attributes:
         operator: the OpOverload whose kernel is running, None while the program itself does.
@@ -80,7 +80,7 @@ class QueryContext:
 
     @contextmanager
     def inside_operator(self, func: Any = None) -> Iterator[None]:
-        """Within, the kernel of an operator (an OpOverload) asks, not the program (see the module's docstring)."""
+        """A context in which queries are those of an operator's kernel (an OpOverload), not the program's."""
         before: int = self.inside
         caller = self.operator
         self.operator = func if func is not None else caller
@@ -94,7 +94,7 @@ class QueryContext:
 
     @contextmanager
     def inside_torch(self) -> Iterator[None]:
-        """Within, a Python function of torch's own runs. What it asks in Python decides what it does, as ever."""
+        """A context in which a Python function of torch's own runs. Its queries in Python decide its path."""
         before, self.in_torch = self.in_torch, True
         try:
             yield
@@ -103,8 +103,8 @@ class QueryContext:
 
     @contextmanager
     def laying_out(self) -> Iterator[None]:
-        """Within, what no operator's kernel asks is about the strides of a result: the answer for large sizes will do,
-        and the asker goes on if there is none."""
+        """A context in which queries outside of kernels are about the strides of a result: the answer for large sizes
+        will do, and the caller continues if there is none."""
         before, self.lays_out = self.lays_out, True
         try:
             yield
@@ -122,10 +122,10 @@ class QueryContext:
 
     @property
     def in_kernel(self) -> bool:
-        """Whether the kernel of an operator asks."""
+        """Whether the query is made by the kernel of an operator."""
         return self.inside != PROGRAM
 
     @property
     def asking(self) -> tuple[int, bool]:
-        """Who asks, as far as answers depend on it: a kind of kernel or the program, and whether `exactly`."""
+        """The origin of a query, as far as answers depend on it: a kind of kernel or the program, and `exactly`."""
         return self.inside, self.is_exact

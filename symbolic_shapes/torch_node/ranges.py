@@ -24,7 +24,7 @@ def int_ranges(lo: Extended, hi: Extended) -> Any:
 
 
 def range_relations(node: Int, lo: Extended, hi: Extended) -> list[Bool]:
-    """lo <= node <= hi, without what says nothing."""
+    """lo <= node <= hi, without infinite bounds."""
     relations = []
     if lo != -INF:
         relations.append(ge(node, int(lo)))

@@ -1,8 +1,8 @@
-"""SymNode: an expression of ours in the shape that torch's SymInt, SymFloat and SymBool hold.
+"""SymNode: an expression of ours with the interface of the nodes in torch's SymInt, SymFloat and SymBool.
 
-Nodes are interned per environment and remember the results of their operations, so the thousands of questions that C++
-asks about sizes cost one dictionary look-up each. What an operation means is a row in operators.py.
-The protocol is torch's: torch/fx/experimental/sym_node.py and torch/csrc/utils/python_symnode.h.
+Nodes are interned per environment and cache the results of their operations, so each of the thousands of queries from
+C++ costs one dictionary look-up. The meaning of an operation is a row in operators.py. The protocol is torch's:
+torch/fx/experimental/sym_node.py and torch/csrc/utils/python_symnode.h.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SymNode(TorchSymNode):
         self._current = core
         self.known_hint: Any = constant
 
-    # -- what it is ---------------------------------------------------------------------------------------
+    # -- properties of the expression -----------------------------------------------------------------------
     @property
     def _expr(self) -> Any:
         """The sympy form as it was made."""
@@ -69,7 +69,7 @@ class SymNode(TorchSymNode):
 
     def current(self) -> Any:
         """The expression as the facts simplify it now."""
-        version = self.shape_env.core.knowledge.version  # without the property: it is asked for every size
+        version = self.shape_env.core.knowledge.version  # without the property: this runs for every size
         if self._version != version:
             self._current = self.shape_env.core.simplify(self.core)
             self._version = version
@@ -91,7 +91,7 @@ class SymNode(TorchSymNode):
 
     @_hint.setter
     def _hint(self, value: Any) -> None:
-        pass  # torch stores here what it asked the environment for: the same value.
+        pass  # torch stores here the value that it got from the environment: the same.
 
     def has_hint(self) -> bool:
         return self.hint is not None

@@ -1,4 +1,4 @@
-"""torch's symbolic numbers, and the type of Python that each stands for."""
+"""torch's symbolic numbers, and the type of Python that corresponds to each."""
 
 from __future__ import annotations
 

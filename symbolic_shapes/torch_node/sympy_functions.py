@@ -1,9 +1,9 @@
-"""torch's dialect of sympy: which of torch's function heads stands for which operator of ours, both ways.
+"""torch's dialect of sympy: which of torch's function heads corresponds to which operator of ours, both ways.
 
 torch's serializer, proxy tracer and bounds match on these heads (torch/utils/_sympy/functions.py). Quotients and
-remainders are built as they stand (evaluate=False): our normal form has applied the laws already. What torch and
-sympy would do on construction is wrong in places (FloorDiv(FloorDiv(a, b), c) becomes FloorDiv(a, b*c), also where
-c < 0) or does not end (PythonMod asks sympy.Mod, whose eval may undo and redo one step until the stack is full).
+remainders are built unevaluated (evaluate=False): our normal form has applied the laws already. Evaluation by torch and
+sympy on construction is wrong in places (FloorDiv(FloorDiv(a, b), c) becomes FloorDiv(a, b*c), also where c < 0) or
+does not end (PythonMod calls sympy.Mod, whose eval may undo and redo one step until the stack is full).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _unevaluated(head: Any) -> Any:
 
 def _divided_as_it_stands(head: Any, meaning: Callable[[int, int], int]) -> Any:
     def build(p: Any, d: Any) -> Any:
-        if p.is_Integer and d.is_Integer and d:  # sympy decided what was chosen from, by the sign of a symbol
+        if p.is_Integer and d.is_Integer and d:  # sympy has chosen by the sign of a symbol
             return sympy.Integer(meaning(int(p), int(d)))
         return head(p, d, evaluate=False)
 
@@ -112,7 +112,7 @@ TORCH = PLAIN.extended(
         "floor": heads.FloorToInt, "ceil": heads.CeilToInt, "trunc": heads.TruncToInt, "round": heads.RoundToInt,
         "to_float": heads.ToFloat, "int_truediv": heads.IntTrueDiv, "div": heads.FloatTrueDiv,
         "round_digits": heads.RoundDecimal, "trunc_float": heads.TruncToFloat,
-        # As it stands: sympy would reorder and merge terms, which float arithmetic does not admit.
+        # Unevaluated: sympy would reorder and merge terms, which float arithmetic does not admit.
         "add": _unevaluated(sympy.Add), "mul": _unevaluated(sympy.Mul),
         "sub": lambda a, b: sympy.Add(a, sympy.Mul(-1, b, evaluate=False), evaluate=False),
         "neg": lambda a: sympy.Mul(-1, a, evaluate=False), "abs": _unevaluated(sympy.Abs),
@@ -145,9 +145,9 @@ TORCH = PLAIN.extended(
 
 
 class TorchSymbols:
-    """Symbols of one environment as sympy symbols, with the names and assumptions that torch reads something into.
+    """Symbols of one environment as sympy symbols, with the names and assumptions that torch interprets.
 
-    torch tells a symbol's nature by the start of its name (torch/utils/_sympy/symbol.py): s is a backed size, u an
+    torch derives a symbol's nature from the start of its name (torch/utils/_sympy/symbol.py): s is a backed size, u an
     unbacked integer, zuf an unbacked float. Backed ones carry the sign of their declared range, unbacked ones none.
     """
 

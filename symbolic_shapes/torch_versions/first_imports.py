@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Within, the collector does not run. What a module defines stays: while some hundred modules are imported, the
+    """Within, the collector does not run. Definitions of a module stay: while some hundred modules are imported, the
     collector walks all objects of torch several times and frees nothing, for 0.2 s."""
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The versions of torch that this is tested with, and what an import with another one does.
+"""The versions of torch that this is tested with, and the check when another one is imported.
 
 pyproject.toml has the same range; tests/torch_versions/test_supported.py compares them.
 """
@@ -25,7 +25,7 @@ class TorchVersionWarning(UserWarning):
 
 
 def parse(text: str) -> Version:
-    """(2, 13) for "2.13.0+cpu". ValueError for what is no version."""
+    """(2, 13) for "2.13.0+cpu". ValueError for a text that is not a version."""
     found = re.match(r"(\d+)\.(\d+)", text)
     if found is None:
         raise ValueError(f"not a version of torch: {text!r}")

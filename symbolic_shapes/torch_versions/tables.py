@@ -1,7 +1,7 @@
 """Rows that hold from one version of torch up to another.
 
 Each file `_torch*.py` has a tuple SYMBOLS of `Symbol` rows, written as literals: the doctor reads them from the source,
-so that it works where the file cannot be imported. DISABLES says what a missing one costs where its row does not.
+so that it works where the file cannot be imported. DISABLES has the features that a missing one costs by default.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ class Symbol(NamedTuple):
     """A name of torch's private API.
 
     name: "module:qualified.name"; "module#word" for an attribute that the module sets on objects of other classes.
-    purpose: what it is used for.
-    missing: what does not work without it ("": what DISABLES of its file says).
-    since, until: the first version that has it; the first that has it no more. None: all that are supported.
-    instead: what is used in the versions that lack it.
+    purpose: its use.
+    missing: the features that fail without it ("": see DISABLES of its file).
+    since, until: the first version that has it; the first that no longer has it. None: all that are supported.
+    instead: the substitute in versions that lack it.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Symbol(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """What holds in the versions `since` <= torch < `until`."""
+    """A value for the versions `since` <= torch < `until`."""
 
     value: Any
     since: Version | None = None
@@ -54,7 +54,7 @@ def applies(row: VersionBound, version: Version | None = None) -> bool:
 
 
 def current(*variants: Variant, version: Version | None = None) -> Any:
-    """The value of the one variant for the installed torch. LookupError if it is none or several."""
+    """The value of the one variant for the installed torch. LookupError if there is none or several."""
     found = [variant.value for variant in variants if applies(variant, version)]
     if len(found) != 1:
         raise LookupError(f"{len(found)} variants hold for torch {version or installed()}: {variants}")

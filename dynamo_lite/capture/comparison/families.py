@@ -37,7 +37,7 @@ aten = torch.ops.aten
 
 
 class Digests(Protocol):
-    """What is needed of a recording's digests (fingerprint.Fingerprint)."""
+    """The part of a recording's digests (fingerprint.Fingerprint) that families use."""
 
     analysis: Any
 
@@ -63,7 +63,7 @@ class Families:
 
     def __init__(self, digests: Digests) -> None:
         self._digests = digests
-        self._found: dict[Any, str | None] = {}  # what is written later is another key
+        self._found: dict[Any, str | None] = {}  # a later write has another key
 
     def row(self, node: fx.Node) -> tuple[Any, ...] | None:
         """For a tensor that is the first rows of a table, and for rows of one by their index: the family, and which
@@ -118,7 +118,7 @@ class Families:
             if rule is _view:
                 if writes and self._digests.analysis.roots[node] != self._digests.analysis.roots[node.args[0]]:
                     raise Unstable  # it may be a copy, made before or after them
-                writes = []  # the family of what it shows has them
+                writes = []  # the family of the aliased memory has them
             written = [self._write(write, root, dims_of_root(node, root, dims)) for write, root in writes]
             self._found[key] = digest_of((*rule(self, node, dims), str(node.meta["val"].dtype), *written))
         found = self._found[key]
@@ -142,7 +142,7 @@ class Families:
         return tuple(map(self._digests.row_of, values))
 
     def _writes_to(self, node: fx.Node) -> Iterator[tuple[fx.Node, fx.Node]]:
-        """What has been written into the memory of a tensor that the program has made, in order, and that memory."""
+        """The writes to the memory of a tensor that the program has made, in order, and that memory."""
         analysis = self._digests.analysis
         for root in analysis.roots[node]:
             writes = [w for w, roots in analysis.writes.items() if root in roots and self._digests.is_done(w)]
@@ -195,7 +195,7 @@ def _filled(families: Families, node: fx.Node, dims: Dims) -> tuple[Any, ...]:
 
 
 def _pointwise(families: Families, node: fx.Node, dims: Dims) -> tuple[Any, ...]:
-    args = node.args[:1] if node.target in _AS_ANOTHER else node.args  # of the other only what the result shows as well
+    args = node.args[:1] if node.target in _AS_ANOTHER else node.args  # of the other only the part in the result
     values = [families.argument(value, dims, node) for value in args]
     return (str(node.target), str(node.meta["val"].device), *values, *families.rows_of([*node.kwargs.items()]))
 
@@ -260,7 +260,7 @@ _ELEMENTWISE = frozenset(
         *("lift_fresh_copy", "masked_fill", "where"),
     }
 )
-"""Operators that compute an element from the same element of their arguments, and have no tag that says so."""
+"""Operators that compute an element from the same element of their arguments, and have no tag for that."""
 
 _AS_ANOTHER = frozenset({aten.type_as.default, aten.to.other})
 

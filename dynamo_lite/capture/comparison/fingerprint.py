@@ -1,9 +1,9 @@
-"""Are two recordings the same program? Compared by the values that operators compute and the memory that they change.
+"""Compares two recordings by the values that operators compute and the memory that they change.
 
-Each node has a digest: of its operator, its arguments' digests, and what has been written so far to the memory that
-they show. Equal digests are equal values, wherever the nodes stand, however often they are computed and whether anybody
-uses them. Two recordings are one program if their outputs have equal digests, memory from outside ends with the same
-contents, and what counts by its place (random numbers, assertions, control flow) is the same in the same order.
+Each node has a digest: of its operator, its arguments' digests, and the earlier writes to the memory that they alias.
+Equal digests mean equal values, wherever the nodes are, however often they are computed and whether or not they are
+used. Two recordings are one program if their outputs have equal digests, outer memory ends with the same contents, and
+everything with a fixed position (random numbers, assertions, control flow) is the same in the same order.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 class Fingerprint:
     """The digests of one recording, which is over.
 
-    assigned: the buffers that get another tensor: name → (what it was, what it becomes). `earlier`: the digests of the
-    recording before it, if there is one, whose tensors this one may have met. sizes: for each size of the inputs, that
-    of another call, for the digests that this recording has there.
+    assigned: the buffers that get another tensor: name → (old, new). `earlier`: the digests of the recording before it,
+    if there is one, whose tensors this one may have met. sizes: maps each size of the inputs to that of another call,
+    for the digests that this recording has there.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Fingerprint:
         self.families = Families(self)
         self._may_vary = recorder.env is not None and bool(recorder.env.core.symbols)
         self._digests: dict[fx.Node, str] = {}
-        self._shown: dict[fx.Node, dict[Any, str]] = {}  # what was written into memory, as far as the digest has it
+        self._shown: dict[fx.Node, dict[Any, str]] = {}  # writes to memory, as far as the digest includes them
         self._sequence: list[str] = []  # the operators whose place counts
         known: dict[fx.Node, Roots] = {}
         for node, former in recorder.carried_nodes.items():
@@ -131,7 +131,7 @@ class Fingerprint:
         return None
 
     def former(self, node: fx.Node) -> tuple[Fingerprint, fx.Node] | None:
-        """The earlier recording, and its node for a placeholder that stands for what it left."""
+        """The earlier recording, and its node for a placeholder that represents a tensor left by it."""
         former = self.recorder.carried_nodes.get(node)
         return None if former is None or self.earlier is None else (self.earlier, former)
 
@@ -162,8 +162,8 @@ class Fingerprint:
         return env.memo.decide(le(one, other)) is True
 
     def asks_at_most(self, one: Any, other: Any) -> bool:
-        """Whether one size is at most another in the example, which becomes a fact of this recording. (Of a first one
-        it would be a condition of the program: there only what is known counts.)"""
+        """Whether one size is at most another in the example, which becomes a fact of this recording. (In a first one
+        it would be a condition of the program: there only known facts count.)"""
         env = self.recorder.env
         if one is other or env is None or self.earlier is None:
             return self.is_at_most(one, other)
@@ -174,7 +174,7 @@ class Fingerprint:
         return node in self._digests
 
     def row_of(self, value: Any) -> Any:
-        """What the digest of an operator has of an argument."""
+        """The part of an operator's digest for one argument."""
         return size if (size := self._size(value)) is not None else self._shape(value)
 
     def _identity(self, entry: Lifted) -> Any:
@@ -218,8 +218,8 @@ class Fingerprint:
         return (type(value).__qualname__, repr(value))
 
     def _size(self, value: Any) -> tuple[str, str] | None:
-        """A size of the inputs as all facts say what it is, in the form of a constant if it is one: a later recording
-        knows from the start what this one has found out. None for other values, and for what run time alone knows."""
+        """A size of the inputs, simplified by all facts, as a constant if it is one: a later recording has the facts
+        found by this one from its start. None for other values, and for unbacked ones."""
         env = self.recorder.env
         if env is None or type(value) is not torch.SymInt:
             return None
@@ -237,7 +237,7 @@ class Fingerprint:
         return {root: self._contents[root] for root in roots if root in self._contents}
 
     def program(self, outputs: Sequence[Any]) -> Any:
-        """Equal for two recordings of the same program. outputs: what the run returned, as nodes and constants."""
+        """Equal for two recordings of the same program. outputs: the results of the run, as nodes and constants."""
         outside = {
             root: text
             for root, text in self._contents.items()
@@ -254,18 +254,18 @@ class Fingerprint:
         return [self._size(stride) or stride for stride in val.stride()]
 
     def rows_are(self, others: Fingerprint) -> bool:
-        """Whether the buffers whose first rows are known hold what they do in the other recording."""
+        """Whether the buffers whose first rows are known have the same contents in the other recording."""
         return self._texts() == others._texts()
 
     def rows_are_as_found(self) -> bool:
-        """Whether the buffers whose first rows are known hold what the earlier recording has left there."""
+        """Whether the buffers whose first rows are known have the contents left by the earlier recording."""
         return self._texts() == self._found
 
     def _texts(self) -> dict[Any, str]:
         return {root: rows.text for root, rows in self.stored.rows.items()}
 
     def changes_carried(self) -> bool:
-        """Whether the program writes to what an earlier call left behind."""
+        """Whether the program writes to tensors left by an earlier call."""
         return self._written(frozenset(self._foreign)) != self._before
 
     def value(self, tensor: torch.Tensor) -> Any:
@@ -273,13 +273,13 @@ class Fingerprint:
         return self._shape(self.recorder.node_of(tensor))
 
     def origin(self, tensor: torch.Tensor) -> TensorOrigin | None:
-        """What the value of a tensor at the end comes from; None if this recording has not made it."""
+        """The origin of a tensor's value at the end of the run; None if this recording has not made it."""
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
 
     def needed_for(self, tensor: torch.Tensor) -> set[fx.Node] | None:
-        """What makes the value of a tensor of this recording at its end; None if it differs from call to call
-        otherwise than by the sizes of the inputs."""
+        """The nodes that compute the value of a tensor at the end of this recording; None if the value differs from
+        call to call for other reasons than the sizes of the inputs."""
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else nodes_behind(node, self.recorder, self.analysis, self._assigned)
 
@@ -291,7 +291,7 @@ class Fingerprint:
 
 
 def _counts_by_place(node: fx.Node) -> bool:
-    """Whether a node that writes also does what is no write: it draws random numbers, or is control flow."""
+    """Whether a node that writes has another effect as well: it draws random numbers, or is control flow."""
     return not isinstance(node.target, OpOverload) or draws(node)
 
 

@@ -1,9 +1,9 @@
 """A tensor that an earlier recording left on the heap: a memo field, `if self.mask is None: self.mask = torch.ones(n)`.
 
-The second recording of a program meets the first one's stand-in there. Where that was computed from parameters, buffers
-and constants alone, computing it again gives the same as long as these do not change. Then a placeholder stands for it,
-with the digest that the tensor has in the first recording (fingerprint.py), so that the two can be compared. Anything
-else is refused: a memo of an input is not what a later call computes.
+The second recording of a program finds the first one's fake tensor there. If that was computed from parameters, buffers
+and constants alone, recomputing it gives the same value as long as these do not change. Then a placeholder represents
+it, with the digest that the tensor has in the first recording (fingerprint.py), so that the two can be compared.
+Anything else is rejected: a memo of an input differs from the value that a later call computes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def data_arguments(node: fx.Node) -> Iterator[fx.Node]:
 
 @dataclass
 class TensorOrigin:
-    """What a tensor was computed from: parameters, buffers and constants, or why it is not the same in each call."""
+    """The origin of a tensor: parameters, buffers and constants, or the reason why it is not the same in each call."""
 
     sources: list[Lifted] = field(default_factory=list)
     reason: str | None = None
@@ -68,9 +68,9 @@ def origin_of(
     assigned: Collection[str] = (),
     sizes: set[Atom] | None = None,
 ) -> TensorOrigin:
-    """What the value that `node` has at the end of the run comes from.
+    """The origin of the value that `node` has at the end of the run.
 
-    assigned: buffers that get another value. sizes: it may be made of sizes of the inputs, whose atoms are added.
+    assigned: buffers that get another value. sizes: if given, the value may depend on input sizes; gets their atoms.
     """
     walk = _ConstantWalk(recorder, analysis, set(assigned), sizes)
     reason = walk.run(node)

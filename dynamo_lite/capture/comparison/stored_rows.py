@@ -1,7 +1,7 @@
 """Buffers whose first rows a program overwrites with a table: `self.cached[:n] = table`.
 
-What is read of these rows afterwards is the table, and writing them again changes nothing. So a program that fills a
-buffer on its first call only, and reads it on later ones, is the program that fills it on each call.
+Later reads of these rows return the table, and writing them again changes nothing. So a program that fills a buffer on
+its first call only, and reads it on later ones, is the program that fills it on each call.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class TableRows:
 
 
 class StoredRows:
-    """The buffers of one recording of which it is known what their first rows hold, by their memory.
+    """The buffers of one recording whose first rows have known contents, by their memory.
 
-    buffers: what the recording was given, by node. before: what an earlier recording has left.
+    buffers: the tensors given to the recording, by node. before: rows left by an earlier recording.
     """
 
     def __init__(self, digests: Digests, buffers: Mapping[fx.Node, Lifted], before: Mapping[Any, TableRows]) -> None:
@@ -50,9 +50,9 @@ class StoredRows:
         self.rows: dict[Any, TableRows] = dict(before)
 
     def write(self, node: fx.Node, root: Any, was_written: bool) -> str | None:
-        """Take note of a write. Returns the digest of what the memory holds, where that is known to be a table.
+        """Record a write. Returns the digest of the contents of the memory, if that is known to be a table.
 
-        was_written: whether the memory does not hold what it held before the program.
+        was_written: whether the memory has changed since the start of the program.
         """
         before, rows = self.rows.pop(root, None), self._rows(node, root)
         if rows is None or (was_written and before is None):
@@ -65,7 +65,7 @@ class StoredRows:
         return rows.text
 
     def forget(self, roots: Iterable[Any]) -> None:
-        """Something has been done to this memory of which it is not known what it leaves there."""
+        """An operation with unknown effect has changed this memory."""
         for root in roots:
             self.rows.pop(root, None)
 
@@ -98,7 +98,7 @@ class StoredRows:
         return root
 
     def _rows(self, node: fx.Node, root: Any) -> TableRows | None:
-        """What a write leaves in the first rows, if it is the same in each call with these sizes."""
+        """The first rows after a write, if they are the same in each call with these sizes."""
         if node.target is not _copy or len(node.args) != 2:
             return None
         view, table = node.args

@@ -31,14 +31,14 @@ def is_one(size: Any) -> bool:
 
 
 def are_same(one: Any, other: Any) -> bool:
-    """Whether two sizes are the same expression: nothing is asked."""
+    """Whether two sizes are the same expression. Compares no values."""
     if type(one) is int or type(other) is int:
         return type(one) is type(other) and one == other
     return bool(one.node.core is other.node.core)
 
 
 class ViewMap:
-    """What a view's dimensions are of its base: `source[i]` is the base's dimension; -1 for none, or for a part."""
+    """Maps a view's dimensions to its base's: `source[i]` is the base's dimension; -1 for none, or for a part."""
 
     def __init__(self, base: fx.Node, source: list[int], rest: Sequence[Any]) -> None:
         self.base, self.source, self._rest = base, source, rest
@@ -137,7 +137,7 @@ def dims_of_root(node: fx.Node, root: fx.Node, dims: Dims) -> Dims:
 
 
 def shown_whole(node: fx.Node) -> fx.Node | None:
-    """The tensor that an alias shows, which is the same to a program that needs no gradient of it."""
+    """The base of an alias, which is the same to a program that needs no gradient of it."""
     if node.target not in (aten.alias.default, aten.detach.default) or node.kwargs:
         return None
     (base,) = node.args

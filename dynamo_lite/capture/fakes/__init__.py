@@ -1,7 +1,7 @@
-"""FakeTensors: making them, the mode that they live in, and remembering what operators return.
+"""FakeTensors: creating them, their mode, and caches of operators' results.
 
-`fake_tensors.py` makes the stand-in of a tensor; `static_cache.py` and `symbolic_cache.py` keep operators' results,
-and `known_results.py` asks both.
+`fake_tensors.py` creates the fake tensor of a tensor; `static_cache.py` and `symbolic_cache.py` keep operators'
+results, and `known_results.py` looks in both.
 Called by the recorder (`capture/recorder.py`) and by rules about tensors. Imports `symbolic_shapes.torch_env` and, of
 capture, errors, protocols and operator rules; never the recorder.
 """

@@ -1,14 +1,14 @@
-"""What torch.cond returns: mostly that is known from what its sides return, without running them again.
+"""The result of torch.cond, usually derived from the results of its branches without running them again.
 
-`known_outputs` tells it where the sides return tensors of one layout, dense tensors, or numbers. Elsewhere torch's own
-rule (`cond_fake_tensor_mode` of torch/_higher_order_ops/cond.py) runs both sides, and with them all that lies in them:
-of branches that are nested n deep the innermost one would be run n times.
+`known_outputs` returns it if the branches return tensors of one layout, dense tensors, or numbers. In other cases
+torch's own rule (`cond_fake_tensor_mode` of torch/_higher_order_ops/cond.py) runs both branches and everything nested
+in them: with branches nested n deep, the innermost one would run n times.
 
-Where both sides return dense tensors, sizes are merged as torch does, and strides follow.
+If both branches return dense tensors, sizes are merged as torch does, and strides follow.
 
 torch finds the strides of the merged sizes by looking each stride up among products of sizes. It does not find those of
-a tensor that a kernel laid out (`16*Max(1, s1)`), and it sorts strides, which asks about sizes of 1: such tensors were
-refused, here or by `run_decompositions`. Of tensors that are dense in the order of their dimensions the strides are
+a tensor that a kernel laid out (`16*Max(1, s1)`), and it sorts strides, which compares sizes with 1: such tensors were
+rejected, here or by `run_decompositions`. The strides of tensors that are dense in the order of their dimensions are
 known.
 """
 
@@ -31,9 +31,9 @@ Merge = Callable[[Any, Any, Any], Any]
 def known_outputs(
     mode: Any, env: Any, sides: Sequence[Sequence[Any]], shapes: Sequence[Sequence[Any] | None] | None = None
 ) -> tuple[Any, ...] | None:
-    """New stand-ins for the results of sub-graphs that return these nodes and numbers; None where only torch's rule
-    knows them. mode, env: the recording's FakeTensorMode, and its ShapeEnv if it has one. shapes: the sizes of
-    each result that is a tensor, where they are known, as in a branch on sizes."""
+    """New fake tensors for the results of sub-graphs that return these nodes and numbers; None if torch's rule is
+    needed. mode, env: the recording's FakeTensorMode, and its ShapeEnv if it has one. shapes: the sizes of each tensor
+    result, if they are known, as in a branch on sizes."""
     rows = [[node.meta.get("val") if isinstance(node, fx.Node) else node for node in column] for column in zip(*sides)]
     with unrecorded():  # the question is ours: the program does not depend on what strides and offset are
         if not all(_is_known(env, row) for row in rows):
@@ -84,7 +84,7 @@ def _merged(mode: Any, env: Any, values: Sequence[Any], sizes: Sequence[Any] | N
 
 
 def known_layouts() -> AbstractContextManager[None]:
-    """Within, torch's rule for what torch.cond returns is asked for the sizes of such tensors, and not for strides."""
+    """A context in which torch's rule for the result of torch.cond merges the sizes of such tensors, not strides."""
     return merging_cond_outputs(_merge)
 
 
@@ -112,8 +112,8 @@ def _is_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def is_dense(tensor: Any) -> bool:
-    """Whether a FakeTensor lies dense in the order of its dimensions, with max(1, size) for a size or without. Asks no
-    question about sizes."""
+    """Whether a FakeTensor is dense in the order of its dimensions, with max(1, size) for a size or without. Compares
+    no sizes, so it adds no guard."""
     if type(tensor) is not FakeTensor or tensor.layout is not torch.strided or tensor.is_quantized:
         return False
     if tensor.is_conj() or tensor.is_neg() or type(tensor.storage_offset()) is not int or tensor.storage_offset():

@@ -10,7 +10,7 @@ from dynamo_lite.capture.interfaces import OperatorRecording
 
 
 def assign_data(recorder: OperatorRecording, tensor: torch.Tensor, value: torch.Tensor) -> None:
-    """`tensor.data = value` for a tensor that the program made itself, or of what is there already."""
+    """`tensor.data = value` for a tensor that the program made itself, or a value with the same memory."""
     if shows_same(recorder, tensor, value):
         return
     if recorder.level.nodes.get(tensor) is None or recorder.is_input(tensor):

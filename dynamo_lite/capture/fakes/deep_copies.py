@@ -94,7 +94,7 @@ def _copied(recorder: OperatorRecording, base: torch.Tensor) -> _CopiedMemory:
 
 
 def _may_have_gaps(tensor: torch.Tensor, span: Any) -> bool:
-    """Whether a tensor with elements leaves out some that lie between them, or shows some twice."""
+    """Whether a tensor with elements may have gaps between them, or repeat some."""
     return not statically_known_true(tensor.numel() == 0) and not statically_known_true(tensor.numel() == span)
 
 

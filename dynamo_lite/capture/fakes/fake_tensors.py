@@ -1,7 +1,7 @@
-"""FakeTensors made quickly: stand-ins for the program's tensors, and the snapshots that nodes keep of results.
+"""FakeTensors made quickly: for the program's tensors, and the snapshots that nodes keep of results.
 
 torch's converter describes a tensor in about 60 fields, to cope with subclasses, views and sparse layouts. A parameter
-is nearly always a plain strided tensor that owns its memory; for those the sizes and strides say it all.
+is nearly always a plain strided tensor that owns its memory; its sizes and strides are sufficient.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ def storage_key(tensor: torch.Tensor) -> int:
 
 
 class StandIns:
-    """Makes the stand-ins of one recording."""
+    """Creates the fake tensors of one recording."""
 
     def __init__(self, fake_mode: FakeTensorMode) -> None:
         self._mode = fake_mode
         self._shared: set[int] = set()
         self._kept: list[torch.Tensor] = []
-        self._others: dict[int, FakeTensor] = {}  # by their memory: those of another mode that have stand-ins
+        self._others: dict[int, FakeTensor] = {}  # fake tensors of another mode that have one here, by their memory
         self._snapshots: dict[Any, tuple[torch.Tensor, Any]] = {}
 
     def expect(self, tensors: Iterable[torch.Tensor]) -> None:
-        """Announces tensors together: those that share memory get stand-ins that share memory."""
+        """Announces tensors together: those that share memory get fake tensors that share memory."""
         counts = Counter(storage_key(t) for t in tensors if type(t) in PLAIN)
         self._shared.update(key for key, count in counts.items() if count > 1)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in for a real tensor, or a FakeTensor of another mode; one of this mode stands for itself."""
+        """The fake tensor for a real tensor or a FakeTensor of another mode; one of this mode is returned unchanged."""
         if isinstance(tensor, FakeTensor):
             return tensor if tensor.fake_mode is self._mode else self._of_another(tensor)
         if wrapper_subclasses.is_wrapper(tensor):
@@ -68,14 +68,14 @@ class StandIns:
         return _fake_like(tensor, self._mode)
 
     def is_whole(self, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is plain and all of its memory, which none of those announced shares: its sizes and strides
-        say it all."""
+        """Whether a tensor is plain and covers all of its memory, shared with none of those announced: its sizes and
+        strides determine the fake tensor."""
         if not self._is_simple(tensor) or not tensor.is_contiguous() or tensor.is_inference():
             return False
         return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
 
     def like_real(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in for a tensor that `is_whole`."""
+        """The fake tensor for a tensor that `is_whole`."""
         return _fake_like(tensor, self._mode)
 
     def meta_of(self, tensor: FakeTensor) -> torch.Tensor:
@@ -94,12 +94,12 @@ class StandIns:
         plain = as_plain(tensor)
         fake = in_whole_memory(constant_fake(self._mode, plain), plain)
         if plain is not tensor:
-            self._kept.append(plain)  # the converter forgets what is gone
+            self._kept.append(plain)  # the converter forgets tensors that have died
             fake._is_param = isinstance(tensor, nn.Parameter)
         return fake
 
     def like(self, tensor: FakeTensor) -> torch.Tensor:
-        """A stand-in of this recording that looks like a FakeTensor of another one."""
+        """A fake tensor of this recording with the metadata of one of another recording."""
         meta = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
         return make_fake(self._mode, meta, tensor.fake_device)
 
@@ -115,7 +115,7 @@ class StandIns:
         )
 
     def snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        """What a node keeps of its result: (val, tensor_meta), detached. Results that look the same share one.
+        """The metadata that a node keeps of its result: (val, tensor_meta), detached. Equal results share one.
 
         Operators may change the result itself later, in place and in shape: hence a snapshot.
         """
@@ -153,7 +153,7 @@ class StandIns:
         return fast_detach(tensor.fake_mode, tensor)
 
     def _no_guards(self) -> AbstractContextManager[Any]:
-        """What the snapshots ask about sizes is no question of the program."""
+        """Size comparisons made by snapshots are not the program's."""
         env = self._mode.shape_env
         return nullcontext() if env is None else env.suppress_guards()
 
@@ -169,9 +169,9 @@ _DETACH = torch.ops.aten.detach.default
 
 
 def metadata_of(tensor: FakeTensor) -> TensorMetadata:
-    """What torch keeps of a strided tensor in node.meta["tensor_meta"].
+    """The value of node.meta["tensor_meta"] for a strided tensor.
 
-    torch asks for three memory formats, symbol by symbol; a tensor whose strides are the products of its sizes has the
+    torch checks three memory formats, symbol by symbol; a tensor whose strides are the products of its sizes has the
     first.
     """
     with DisableTorchFunction():  # within sub-graphs, the question would be the program's
@@ -186,10 +186,10 @@ def metadata_of(tensor: FakeTensor) -> TensorMetadata:
 
 
 def _of_example(tensor: FakeTensor) -> torch.Tensor | None:
-    """A tensor of the example's sizes and strides; None where a size has no value.
+    """A tensor of the example's sizes and strides; None if a size has no value.
 
-    Of a symbolic one torch asks for the memory format relation by relation, where each answer is the example's: what
-    is proved holds for it, what is said of large sizes is said only if it does, and the rest is its value.
+    For a symbolic one, torch finds the memory format relation by relation, each decided as for the example: a proved
+    relation holds for it, that of large sizes is used only if the example agrees, the others are evaluated.
     """
     env = tensor.fake_mode.shape_env
     if not isinstance(env, TorchShapeEnv):
@@ -229,7 +229,7 @@ def _hashable(value: Any) -> Any:
 
 
 def in_whole_memory(fake: FakeTensor, tensor: torch.Tensor) -> FakeTensor:
-    """`fake`, with memory as large as that of `tensor`: torch's converter takes what the tensor shows of it."""
+    """`fake`, with memory as large as that of `tensor`: torch's converter allocates only the part that it covers."""
     if tensor.layout is torch.strided and fake.layout is torch.strided:
         nbytes = tensor.untyped_storage().nbytes()
         if nbytes > _end_in_memory(tensor):

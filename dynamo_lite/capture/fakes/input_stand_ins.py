@@ -1,4 +1,4 @@
-"""The FakeTensors that stand for the flat inputs of a program: a fresh one each, with symbols for sizes that vary."""
+"""The FakeTensors for the flat inputs of a program: a new one each, with symbols for sizes that vary."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fak
 
 
 class InputStandIns:
-    """Makes the stand-ins of one recording's inputs.
+    """Creates the fake tensors of one recording's inputs.
 
     Args:
-        fake_mode: the mode that they live in.
+        fake_mode: their mode.
         converter: makes FakeTensors of real ones (the recording's `stand_ins`).
-        keep: what has to live as long as the recording, because it is known by its id; added to.
+        keep: objects that must live as long as the recording, because they are identified by their id; added to.
     """
 
     def __init__(self, fake_mode: FakeTensorMode, converter: StandIns, keep: list[Any]) -> None:
@@ -38,7 +38,7 @@ class InputStandIns:
             self._converter.expect(tensors)
 
     def of(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
-        """The stand-in for the input `name`. Raises InvalidArguments for a tensor that has none."""
+        """The fake tensor for the input `name`. Raises InvalidArguments for a tensor that has none."""
         complaint = subclasses.complaint(type(tensor), is_input=True)
         if complaint is not None:
             raise InvalidArguments(f"the input {name} is {complaint}")
@@ -71,7 +71,7 @@ class InputStandIns:
         return fake if is_whole else in_whole_memory(fake, alias)
 
     def _of_another_mode(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
-        """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""
+        """A fake tensor for a FakeTensor of the user's, whose mode has no symbols."""
         if policy is None:
             return self._converter.of(fake)
         meta = self._converter.meta_of(fake)

@@ -1,8 +1,8 @@
-"""Operators whose results lie otherwise in memory than their stand-ins' kernels say, where an operand has its
-dimensions in another order: torch's Python form of batch_norm keeps that order, and the kernel writes a new tensor.
+"""Operators whose results have another memory layout than their meta kernels return, if an operand has its dimensions
+in another order: torch's Python form of batch_norm keeps that order, and the kernel writes a new tensor.
 
-Nothing but a question about memory (`is_contiguous()`, `stride()`, a view) tells the two apart. The kernel is asked, on
-zeros that lie in memory as the operands of the example do.
+Only a query of memory (`is_contiguous()`, `stride()`, a view) distinguishes the two. The kernel is run on zeros with
+the memory layout of the example's operands.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ OTHERWISE = frozenset({
     aten._native_batch_norm_legit_functional.default, aten._batch_norm_with_update.default,
     aten._batch_norm_no_update.default, aten.channel_shuffle.default, aten.native_channel_shuffle.default,
 })  # fmt: skip
-"""Of torch's samples with their dimensions in other orders (torch 2.13.0); what a rule answers is right without."""
+"""Of torch's samples with their dimensions in other orders (torch 2.13.0); results of rules are right without this."""
 
 _LIMIT = 1 << 26
-"""Elements of an operand: the kernel costs what it costs in eager."""
+"""Limit of an operand's elements: the kernel takes as long as in eager."""
 
 
 def as_eager(
     func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any, unasked: set[str], keeps_graph: bool = False
 ) -> Any:
-    """`out`, or what lies in memory as the result of eager; `out` where the kernel cannot be asked.
+    """`out` with the memory layout of eager's result; `out` itself if the kernel cannot be run.
 
-    unasked: gets the operator's name then. keeps_graph: autograd's graph behind `out` is asked for later.
+    unasked: the operator's name is added in that case. keeps_graph: autograd's graph of `out` is needed later.
     """
     given = tensors_among([*args, *kwargs.values()])
     if all(map(_is_in_order, given)):
@@ -73,13 +73,13 @@ def _same(size: Any) -> Any:
 
 
 def _is_in_order(tensor: torch.Tensor) -> bool:
-    """Whether its dimensions lie in memory from the outermost to the innermost, without gaps, on the example."""
+    """Whether its dimensions are ordered in memory from outermost to innermost, without gaps, on the example."""
     shape = _numbers(tensor.shape)
     return None in shape or _told(shape, _strides(shape, range(len(shape)))) == _told(shape, tensor.stride())
 
 
 def _other_order(out: torch.Tensor, real: torch.Tensor) -> list[int] | None:
-    """The order of dimensions in which `real` lies in memory; None if `out` does, too, or `real` has gaps."""
+    """The order of the dimensions of `real` in memory; None if `out` has the same, or `real` has gaps."""
     shape = tuple(real.shape)
     steps = tuple(real.stride())
     told = _told(shape, steps)
@@ -103,5 +103,5 @@ def _numbers(sizes: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _told(shape: Sequence[int], strides: Sequence[Any]) -> dict[int, Any]:
-    """The strides that say something: of dimensions with other than one element."""
+    """The strides that matter: of dimensions whose size is not 1."""
     return {dim: shown_number(stride) for dim, stride in enumerate(strides) if shape[dim] != 1}

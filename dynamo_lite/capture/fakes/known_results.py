@@ -1,4 +1,4 @@
-"""What an operator returns without running it: as it did before, or as its rule says (capture/operator_rules)."""
+"""The result of an operator without running it: from a cache, or by a rule (capture/operator_rules)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The results of an operator without running it: a recipe for each, and the FakeTensors that it makes.
+"""The results of an operator without running it: a recipe for each, and the FakeTensors made from it.
 
-A recipe is what the operator returned before (static_cache.py), or what a rule says (capture/operator_rules).
+A recipe is an earlier result of the operator (static_cache.py), or the result of a rule (capture/operator_rules).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake, withou
 class Like(NamedTuple):
     """The metadata of one tensor that an operator returned.
 
-    Sizes are numbers; those that a rule gives for symbolic arguments are `operator_rules.sizes.Size`s.
-    `source` is the number of the tensor argument whose memory it is a view of, `whole` says that it is that argument
-    itself; None: it has memory of its own.
+    Sizes are numbers; those that a rule returns for symbolic arguments are `operator_rules.sizes.Size`s. `source` is
+    the index of the tensor argument that it is a view of, None if it has memory of its own. `whole`: it is that
+    argument itself.
     """
 
     shape: tuple[int, ...]
@@ -47,9 +47,9 @@ class Result(NamedTuple):
 def recipe_of(
     args: Sequence[Any], kwargs: dict[str, Any], out: Any, read: Callable[[Any], Any] | None = None
 ) -> Result | None:
-    """The recipe for what an operator has returned; None unless all memory is its own or an argument's.
+    """The recipe for an operator's result; None unless all memory is its own or an argument's.
 
-    read: what stands for a symbolic size; None where there are none.
+    read: replaces a symbolic size; None if there are none.
     """
     kind = type(out) if isinstance(out, (tuple, list)) else None
     tensors = [out] if kind is None else [*out]
@@ -94,7 +94,7 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
     whole = [n for n in sharing if given[n] is tensor]
     source = next(iter(whole or sharing), None)
     if len(whole or sharing) > 1:
-        return None  # which one does not show: `broadcast_tensors(a, a)` is no example of `broadcast_tensors(a, b)`
+        return None  # ambiguous: `broadcast_tensors(a, a)` is no example of `broadcast_tensors(a, b)`
     if source is None:
         if tensor.storage_offset() != 0 or (tensor.requires_grad and tensor.is_leaf):
             return None
@@ -113,7 +113,7 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
 
 
 def shown(tensor: Any) -> Any:
-    """What the program may see of a tensor without looking at its data, to compare: sizes by their nodes."""
+    """The part of a tensor's metadata that the program can read, for comparison: sizes by their nodes."""
     numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
     nodes = [number if type(number) is int else number.node for number in numbers]
     return (nodes, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_leaf)
@@ -144,8 +144,8 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
 
 
 def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
-    # as_strided of a plain tensor: of a stand-in, it asks the class of the stand-in. detach by C++: the Python version
-    # of it, which the dispatcher in Python finds, takes three times as long as all of this.
+    # as_strided of a plain tensor: of a fake tensor, it would dispatch to its class. detach by C++: the Python version
+    # of it, found by the dispatcher in Python, takes three times as long as all of this.
     with _AutoDispatchBelowAutograd(), _DisablePythonDispatcher():
         return source.detach().as_strided(like.shape, like.stride, like.offset)
 
@@ -153,7 +153,7 @@ def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
 def with_history(
     made: FakeTensor, requires_grad: bool, given: Sequence[torch.Tensor], base: torch.Tensor | None, several: bool
 ) -> torch.Tensor:
-    """A result as autograd would leave it: one that requires grad is no leaf; a view knows its base.
+    """A result with the autograd state of eager: one that requires grad is not a leaf; a view has its base.
 
     several: it is one of several views that an operator returned.
     """
@@ -168,15 +168,15 @@ def with_history(
         whole = base_of(base)
         vars(result)["_dynamo_lite_base"] = base if whole is None else whole
         if several or hasattr(base, "_dynamo_lite_several") or base._base is not None:
-            vars(result)["_dynamo_lite_several"] = True  # what made a view that autograd knows cannot be asked
+            vars(result)["_dynamo_lite_several"] = True  # the origin of a view that autograd tracks cannot be read
     return result
 
 
 def base_of(view: torch.Tensor) -> torch.Tensor | None:
-    """`view._base` as eager has it; None if it is no view.
+    """`view._base` as eager has it; None if the tensor is not a view.
 
-    A view that came from memory is none to autograd: its base is noted on it, and autograd takes it for the base of
-    the views that an operator which ran made of it.
+    To autograd, a view made from a cached result is not a view: its base is stored as an attribute, and autograd takes
+    it for the base of the views that an operator which ran made of it.
     """
     known = view._base
     base: torch.Tensor | None = vars(view if known is None else known).get("_dynamo_lite_base", known)
@@ -193,11 +193,11 @@ class _Made:
 
 
 class NoGradient(RuntimeError):
-    """A gradient is asked of a stand-in that has the autograd state of an operator's result, and not its backward."""
+    """A gradient is requested of a fake tensor with the autograd state of an operator's result, but no backward."""
 
 
 class _NotLeaf(torch.autograd.Function):
-    """Gives a tensor the autograd state of an operator's result: it requires grad and is no leaf."""
+    """Gives a tensor the autograd state of an operator's result: it requires grad and is not a leaf."""
 
     @staticmethod
     def forward(ctx: Any, anchor: torch.Tensor, made: _Made) -> torch.Tensor:
@@ -208,5 +208,5 @@ class _NotLeaf(torch.autograd.Function):
         raise NoGradient("no gradients flow through the stand-ins of a trace")
 
 
-# autograd.Function.apply without its Python part, which asks about functorch and binds default arguments.
+# autograd.Function.apply without its Python part, which checks for functorch and binds default arguments.
 _apply = super(torch.autograd.Function, _NotLeaf).apply

@@ -18,7 +18,7 @@ _CLONE = torch.ops.aten.clone.default
 
 
 class OriginalsSaved(TorchDispatchMode):
-    """What is cloned of the tensors `changed` before an operator that runs within changes them: (tensor, its clone)."""
+    """Clones the tensors `changed` before an operator within changes them; `clones` has (tensor, its clone)."""
 
     def __init__(self, changed: Iterable[torch.Tensor]) -> None:
         super().__init__()

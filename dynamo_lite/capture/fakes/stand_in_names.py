@@ -1,8 +1,8 @@
-"""What a stand-in has and a tensor has not: names of its class and of its instances, which the program is not shown.
+"""Attributes of a fake tensor and its class that a tensor does not have, hidden from the program.
 
-Checked against torch 2.13.0 to 2.15.0 (torch/_subclasses/fake_tensor.py, FakeTensor): what a class or an instance has
-there is asked of FakeTensor itself. What it defines again of a tensor's answers as the tensor's (`device`, `tolist`;
-since 2.15 `layout`, `is_mkldnn`, `to_dense`), but for the names of the class.
+Checked against torch 2.13.0 to 2.15.0 (torch/_subclasses/fake_tensor.py, FakeTensor): the names of a class or an
+instance are read from FakeTensor itself. Where it overrides an attribute of tensors, the value is the tensor's
+(`device`, `tolist`; since 2.15 `layout`, `is_mkldnn`, `to_dense`), except for the names of the class.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import torch
 from dynamo_lite.capture._torch import FakeTensor
 
 _OF_CLASSES = frozenset({"__module__", "__doc__", "__annotations__", "__torch_dispatch__"})
-"""Names of every class, which say something else of FakeTensor than of a tensor's class."""
+"""Names of every class, whose value for FakeTensor differs from that for a tensor's class."""
 _OF_INSTANCES = frozenset({"constant", "dispatch_keys", "fake_mode", "pytype", "real_tensor", "_is_param"})
 _MARKS = ("_dynamo_lite", "_fake_device", "_item_memo", "_nested_int_memo", "_nonzero_memo", "_unique_memo",
           "_unique_consecutive_memo")  # fmt: skip
 
 
 def is_hidden(name: str) -> bool:
-    """Whether the program would find `name` on a stand-in and not on the tensor, or find another thing."""
+    """Whether `name` on a fake tensor is absent from the tensor, or has another value there."""
     if name in _OF_INSTANCES or name.startswith(_MARKS):
         return True
     return name in vars(FakeTensor) and (name in _OF_CLASSES or not hasattr(torch.Tensor, name))
@@ -36,7 +36,7 @@ def of_the_user(tensor: torch.Tensor) -> dict[str, Any]:
 
 def is_mark_of_torch(name: str) -> bool:
     """Whether torch._dynamo.mark_dynamic or a relative puts this attribute on a tensor (torch/_dynamo/decorators.py,
-    torch 2.13.0): it says something of the argument of an export, and nothing of what is computed from it."""
+    torch 2.13.0): it concerns the argument of an export, not values computed from it."""
     return name.startswith("_dynamo_") or name in ("_specialize_on", "_has_dynamo_dim_marking")
 
 
@@ -48,7 +48,7 @@ def read(kind: type[torch.Tensor], owner: torch.Tensor, name: str) -> Any:
 
 
 def as_of_tensors(kind: type[torch.Tensor], owner: torch.Tensor, value: Any) -> Any:
-    """`value`, read from a stand-in for a tensor of class `kind`; the tensor's own method where it is FakeTensor's."""
+    """`value`, read from the fake tensor of a tensor of class `kind`; the tensor's method in place of FakeTensor's."""
     if type(value) is MethodType and value.__self__ is owner:
         name = value.__name__
         if type(value.__func__) is FunctionType and vars(FakeTensor).get(name) is value.__func__:

@@ -1,10 +1,10 @@
-"""What an operator gives for arguments like these, remembered across recordings.
+"""A cache of operators' results by the metadata of their arguments, across recordings.
 
 Running an operator on FakeTensors goes through autograd, decompositions and FakeTensorMode's own cache, some 300 µs.
-What comes out depends only on the operator, the metadata of its tensors, its other arguments and a few global switches,
-so the second time the result is made directly: with memory of its own, or as a view of an argument's memory. What
-autograd knows of views is not rebuilt; the one question where that could show (`check_mutation`) makes the recording
-start again with less of this table (`Memory`).
+The result depends only on the operator, the metadata of its tensors, its other arguments and a few global switches, so
+the second time the result is made directly: with memory of its own, or as a view of an argument's memory. Cached
+results carry no autograd view metadata. If an in-place operator needs it (`check_mutation`), the trace restarts with
+caching reduced (`Memory`).
 
 Checked against torch 2.13.0 (torch/_subclasses/fake_tensor.py, whose own cache bypasses the same kinds of operator).
 """
@@ -28,7 +28,7 @@ from dynamo_lite.value_types import OPERATOR_KEYS
 
 _LIMIT = 100_000
 
-# (operator, switches, arguments) → results. Shared by all recordings of the process: the key says everything.
+# (operator, switches, arguments) → results. Shared by all recordings of the process: the key is complete.
 _known: dict[Any, Result] = {}
 _suitable: dict[int, tuple[bool, OpOverload]] = {}  # by the id of the operator, which is kept with it
 
@@ -48,7 +48,7 @@ class Memory(enum.Enum):
 
 
 def key_of(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What the result depends on; None if the call is not one to remember."""
+    """The cache key of a call; None if the call is not cached."""
     if not is_suitable(func) or (func is _INDEX and takes_by_mask(func, args)):
         return None
     parts: list[Any] = [id(func), switches()]  # `_suitable` keeps it: its own hash is a call of Python
@@ -102,7 +102,7 @@ def _is_function_of_metadata(func: OpOverload) -> bool:
 
 @functools.cache
 def makes_tensors(func: OpOverload) -> bool:
-    """Whether it makes a tensor whose metadata is told by its arguments, none of them a tensor: arange, zeros, rand."""
+    """Whether an operator makes a tensor whose metadata follow from arguments that are not tensors: arange, rand."""
     schema = func._schema
     kinds = [str(argument.type) for argument in schema.arguments]
     return (
@@ -129,7 +129,7 @@ def switches() -> tuple[Any, ...]:
 
 
 def _describe(parts: list[Any], values: Sequence[Any]) -> bool:
-    """Append what the result can depend on of each value; False if one of them is of an unknown kind."""
+    """Append the part of each value that the result can depend on; False if one of them is of an unknown kind."""
     parts.append(len(values))
     for value in values:
         kind = type(value)
@@ -169,21 +169,21 @@ def _describe_tensor(parts: list[Any], tensor: FakeTensor) -> bool:
 
 
 def remember(key: Any, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
-    """Keep what the operator of `key` has just returned, if its memory is its own or an argument's."""
+    """Store the result that the operator of `key` has just returned, if its memory is its own or an argument's."""
     result = recipe_of(args, kwargs, out)
     if result is not None:
         keep(key, result)
 
 
 def keep(key: Any, result: Result) -> None:
-    """Keep what the operator of `key` returns."""
+    """Store the result of the operator of `key`."""
     if len(_known) >= _LIMIT:
         _known.clear()
     _known[key] = result
 
 
 def any_requires_grad(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether autograd tracks what an operator is given."""
+    """Whether autograd tracks an operator's arguments."""
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors_among([*args, *kwargs.values()]))
 
 
@@ -214,10 +214,10 @@ class Inexact(InternalError):
 
 
 def check_mutation(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Before an in-place operator on what autograd tracks: it knows more of views than a remembered one tells.
+    """Checks an in-place operator on a tensor that autograd tracks: a cached view lacks metadata that it may need.
 
-    It carries `requires_grad` from a view to its base, and forbids changing a view of a leaf, or one of several views
-    that an operator returned (torch/csrc/autograd/VariableTypeUtils.h, check_inplace). Raises Inexact.
+    Such an operator carries `requires_grad` from a view to its base, and must not change a view of a leaf, or one of
+    several views that an operator returned (torch/csrc/autograd/VariableTypeUtils.h, check_inplace). Raises Inexact.
     """
     given = tensors_among([*args, *kwargs.values()])
     if not torch.is_grad_enabled() or not any(t.requires_grad for t in given):

@@ -1,9 +1,9 @@
-"""Subclasses of torch.Tensor that wrap nothing (`class Image(torch.Tensor)`): what a plain stand-in is right for.
+"""Subclasses of torch.Tensor that wrap nothing (`class Image(torch.Tensor)`): when a plain fake tensor suffices.
 
-Where the class leaves operators as they are (torch's `__torch_function__`, or none), a stand-in computes what eager
-does; only the class of results is another. A class with a `__torch_function__` of its own decides what each operator
-is, which the nodes of a graph do not show: torch.export records such programs, and runs the function again, on other
-operators.
+If the class does not change operators (torch's `__torch_function__`, or none), a fake tensor computes the same as
+eager; only the class of results differs. A class with a `__torch_function__` of its own decides the meaning of each
+operator, which the nodes of a graph do not show: torch.export records such programs, and runs the function again, on
+other operators.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def has_behaviour(cls: type) -> bool:
 
 
 NESTED = "a NestedTensor, whose ragged size is no number: pad it, and pass the lengths beside it"
-"""What is wrong with one as an input or as state."""
+"""The reason why a tensor of such a class is rejected as an input or as state."""
 
 
 def complaint(cls: type, is_input: bool) -> str | None:
-    """Why no plain stand-in does for a tensor of this class, after "x is"; None if one does.
+    """The reason why a plain fake tensor cannot represent a tensor of this class, after "x is"; None if it can.
 
     A parameter or constant stays on the program's heap as it is: its own methods run, those of results do not.
     """

@@ -1,10 +1,9 @@
-"""What an operator gives for arguments like these, where sizes are symbols: remembered within one recording, and for
-recordings whose environments have the same past.
+"""A cache of operators' results for arguments with symbolic sizes, within one recording, and for recordings whose
+environments have the same history.
 
-static_cache.py does the same for constant sizes; symbols mean something in one environment only. The keys
-and the copies of results are those of the symbolic FakeTensor cache (symbolic_shapes/torch_env/dispatch_cache.py),
-but here a whole
-operator is one entry, composite ones too, with what autograd knows of the result: that it requires grad.
+static_cache.py does the same for constant sizes; symbols have a meaning in one environment only. The keys and the
+copies of results are those of the symbolic FakeTensor cache (symbolic_shapes/torch_env/dispatch_cache.py). Here, a
+whole operator is one entry, composite ones included, with the autograd state of the result: whether it requires grad.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class ResultLayout(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What an operator returned (`requires_grad`: of each result), and the facts that it asked for."""
+    """The results of an operator (`requires_grad_of`: of each), and the facts that it required."""
 
     outputs: tuple[ResultLayout, ...]
     container: type | None
@@ -75,7 +74,7 @@ class SymbolicMemory:
         self._metas: dict[Any, torch.Tensor] = {}
 
     def key_of(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> OperatorCall | None:
-        """What the result depends on; None if no size is a symbol or the call is not one to remember."""
+        """The cache key of a call; None if no size is a symbol or the call is not cached."""
         if not (static_cache.is_suitable(func) or static_cache.makes_tensors(func)):
             return None
         if static_cache.takes_by_mask(func, args):
@@ -131,7 +130,7 @@ class SymbolicMemory:
             with self._env.inside_operator(func):
                 self._past.add_facts(remembered.facts)
             self._known[self._key(func, args, kwargs) if remembered.facts else call.key] = found
-        made: list[Any] = [*self._cache.results(entry, tensors, make_fake)]  # not by the constructor: it asks more
+        made: list[Any] = [*self._cache.results(entry, tensors, make_fake)]  # the constructor compares more sizes
         for index, (output, requires_grad) in enumerate(zip(entry.outputs, requires_grad_of)):
             source = tensors[output.alias] if output.alias is not None else None
             made[index] = with_history(made[index], requires_grad, tensors, source, len(made) > 1)
@@ -142,7 +141,7 @@ class SymbolicMemory:
     def remember(
         self, call: OperatorCall, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], out: Any
     ) -> None:
-        """Keep what the operator has just returned, if its memory is its own or an argument's."""
+        """Store the result that the operator has just returned, if its memory is its own or an argument's."""
         if call.unbacked != self._env.unbacked_created:
             return
         # The run may have recorded equations: the key of now, not of before.
@@ -165,7 +164,7 @@ class SymbolicMemory:
             self._keep(call, entry, requires_grad_of)
 
     def say(self, call: OperatorCall, args: Sequence[Any], kwargs: dict[str, Any], said: Result) -> None:
-        """Keep what a rule says of the call (`Like`s with `Size`s): the next `recall` gives it."""
+        """Store the result of a rule for the call (`Like`s with `Size`s): the next `recall` returns it."""
         given, env = tensors_among([*args, *kwargs.values()]), self._env
         position = {id(tensor): number for number, tensor in enumerate(_tensors([*args, *kwargs.values()]))}
         outputs = []
@@ -199,7 +198,7 @@ class SymbolicMemory:
                              number(output.nbytes))  # fmt: skip
 
     def _entry(self, remembered: Remembered) -> CachedDispatch:
-        """What a call gave in an environment with the same past, with this one's sizes."""
+        """The result of a call in an environment with the same history, with this one's sizes."""
         number = self._past.our_number
         outputs = [
             CachedOutput(self._meta(o), o.device, o.alias, o.shares_with, number(o.nbytes)) for o in remembered.outputs

@@ -1,11 +1,11 @@
 """Tensors that wrap others: classes with `__tensor_flatten__`, `__tensor_unflatten__` and `__torch_dispatch__`.
 
 The graph holds such a tensor as one value, as torch.export's does: an operator on it is one node, and when the program
-runs, `__torch_dispatch__` says again what it does. While a program is recorded it runs natively, on stand-ins, like
-the kernel of a custom operator. `run_decompositions()` takes the wrappers apart.
+runs, `__torch_dispatch__` is called again. While a program is recorded it runs natively, on fake tensors, like the
+kernel of a custom operator. `run_decompositions()` takes the wrappers apart.
 
-The stand-in for a wrapper is one of the same class around FakeTensors. What the program reads out of it (`x.scale`) is
-`torch.ops.export.access_subclass_inner_tensor`.
+The fake tensor for a wrapper is a wrapper of the same class around FakeTensors. An attribute of it that the program
+reads (`x.scale`) becomes `torch.ops.export.access_subclass_inner_tensor`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ACCESS: Any = torch.ops.export.access_subclass_inner_tensor.default
 
 @cache
 def is_wrapper_class(cls: type) -> bool:
-    """Whether tensors of this class wrap others, and say which."""
+    """Whether tensors of this class wrap others, and list them."""
     return cls is not FakeTensor and is_traceable_wrapper_subclass_type(cls)
 
 
@@ -39,8 +39,8 @@ def is_wrapper(value: Any) -> bool:
 
 
 class Parts(NamedTuple):
-    """What a wrapper consists of: tensors by attribute name, other attributes (a DTensor's mesh), and what its class
-    keeps beside them."""
+    """The parts of a wrapper: tensors by attribute name, other attributes (a DTensor's mesh), and the context that its
+    class keeps."""
 
     tensors: dict[str, torch.Tensor]
     others: dict[str, Any]
@@ -94,7 +94,7 @@ class InnerTensors:
         """Whether a wrapper has been seen."""
 
     def add(self, wrapper: Any, holder: fx.Node | torch.Tensor, real: Any = None) -> None:
-        """Remembers the tensors in `wrapper`, whose value `holder` has; `real`: those in the tensor it stands for."""
+        """Registers the tensors in `wrapper`, the value of `holder`; `real`: the tensor that it represents."""
         self.any = True
         fakes = parts(wrapper).tensors
         self._add(fakes, holder, fakes)
@@ -108,13 +108,13 @@ class InnerTensors:
                 self.add(fakes[name], fakes[name], tensor)
 
     def find(self, tensor: torch.Tensor) -> tuple[fx.Node | torch.Tensor, str, torch.Tensor] | None:
-        """(the wrapper's node, or its stand-in, the attribute's name, the stand-in there); None for other tensors."""
+        """(the wrapper's node or fake tensor, the attribute's name, the fake tensor there); None for other tensors."""
         place = self._places.get(id(tensor))
         return None if place is None or place.inner() is not tensor else (place.wrapper, place.name, place.fake)
 
 
 def stand_in(tensor: Any, of: Callable[[torch.Tensor], torch.Tensor], size: Any = None, stride: Any = None) -> Any:
-    """The stand-in for a wrapper of real tensors; `of` makes that of a tensor inside."""
+    """The fake tensor for a wrapper of real tensors; `of` makes that of an inner tensor."""
     with torch.no_grad(), DisableTorchFunction():
         fake = rebuilt(tensor, of, size, stride)
     if fake.requires_grad != tensor.requires_grad:
@@ -153,10 +153,10 @@ def _policy(size: Any) -> Any:
 
 
 class Assemble(HigherOrderOperator):
-    """`(inner tensors..., size, stride)` → a wrapper: what a program does that makes one itself.
+    """`(inner tensors..., size, stride)` → a wrapper: represents the creation of a wrapper by the program.
 
-    Wrappers are made by Python of their class, which no operator shows; `__tensor_unflatten__` makes them again. One
-    operator for each that a recording meets: their class and what it keeps beside its tensors are no arguments.
+    Wrappers are created by Python code of their class, which no operator shows; `__tensor_unflatten__` creates them
+    again. There is one operator for each class and context that a recording meets, because these cannot be arguments.
     """
 
     def __init__(self, made: Any) -> None:

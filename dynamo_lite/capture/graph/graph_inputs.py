@@ -1,4 +1,4 @@
-"""Tensors from outside of the program: inputs, parameters, buffers and constants, each with a placeholder."""
+"""Outer tensors of the program: inputs, parameters, buffers and constants, each with a placeholder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_te
 
 
 class InputLifter(GraphWriter):
-    """A writer that knows which tensors come from outside, and lifts into the graph those that it meets.
+    """A writer that distinguishes outer tensors from those of the run, and lifts those that it meets into the graph.
 
     Args:
         root: the module whose registered tensors become p_/b_ placeholders, used or not; None for a function.
@@ -61,17 +61,17 @@ class InputLifter(GraphWriter):
         self.input_nodes: list[fx.Node] = []
         self.earlier = earlier
         self.subclasses: set[type] = set()
-        """Classes that tensors of the program have, and their stand-ins have not."""
+        """Classes of the program's tensors that their fake tensors do not have."""
         self.constant_storages: dict[int, Lifted] = {}  # memory that the program may not change
         self.shared_views = SharedViews(self)
-        self.computed_storages: dict[int, Unwritable] = {}  # nor this, which stands for memory that is elsewhere
+        self.computed_storages: dict[int, Unwritable] = {}  # nor this, which represents memory elsewhere
         self._root = root
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
         self._unregistered_buffers: dict[int, tuple[torch.Tensor, bool]] | None = None
-        self._outside: dict[int, int | None] = {}  # id of a stand-in for what comes from outside: its number as input
-        self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's stand-in: the tensor itself
-        self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
+        self._outside: dict[int, int | None] = {}  # id of an outer tensor's fake tensor: its number as input
+        self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's fake tensor: the tensor itself
+        self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left: its fake tensor here
         self.carried_nodes: dict[fx.Node, fx.Node] = {}
         """Placeholders for tensors of `earlier` → the nodes that they have there."""
         self._input_stand_ins = InputStandIns(self.fake_mode, self.stand_ins, self.keep)
@@ -87,19 +87,19 @@ class InputLifter(GraphWriter):
             self._lift(entry.tensor, entry.kind, entry.fqn, name, entry.persistent)
 
     def _is_carried(self, entry: StateEntry) -> bool:
-        """Whether the earlier recording has made a tensor that is registered now, but for a buffer's new value."""
+        """Whether the earlier recording has made a tensor that is registered now, except for a buffer's new value."""
         if self.earlier is None or entry.fqn in self.earlier.updates:
             return False
         earlier = self.earlier.recorder
         return entry.tensor in earlier.level.nodes and not earlier.is_input(entry.tensor)
 
     def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
-        """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
+        """Adds a placeholder per flat input. Returns the program's values: a new FakeTensor for a tensor.
 
         policies: which sizes of each value are symbols: a `TensorPolicy`, a `DimPolicy` for an int, None for none.
 
-        The same tensor given twice becomes two inputs whose stand-ins share memory. A value that is no tensor is a
-        constant of the program and passes through. values: as many as `input_names`.
+        The same tensor given twice becomes two inputs whose fake tensors share memory. A value that is not a tensor is
+        a constant of the program and passes through. values: as many as `input_names`.
         """
         if len(values) != len(self._input_names):
             raise ValueError(f"{len(self._input_names)} input names, but {len(values)} values")
@@ -128,7 +128,7 @@ class InputLifter(GraphWriter):
         return results
 
     def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
-        """Says that `tensor`, made of `old`, the stand-in of a flat input, is that input. False: it cannot be."""
+        """Makes `tensor`, derived from the fake tensor `old` of a flat input, that input. False if it cannot be."""
         if type(tensor) is not FakeTensor or tensor not in self.level.nodes or not are_alike(old, tensor):
             return False
         with unrecorded():
@@ -161,7 +161,7 @@ class InputLifter(GraphWriter):
         return lifted
 
     def _stand_in_of_lifted(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> torch.Tensor:
-        """The stand-in; refuses a tensor that has none."""
+        """The fake tensor; rejects a tensor that cannot have one."""
         try:
             return self.stand_ins.of(tensor)
         except Exception as error:
@@ -216,14 +216,14 @@ class InputLifter(GraphWriter):
         return self._constant_fqns.get(id(tensor))
 
     def _buffer_of_unregistered(self, tensor: torch.Tensor) -> bool | None:
-        """Whether `tensor` is persistent, as a buffer of a module that none registers; None: it is none."""
+        """Whether `tensor` is persistent, as a buffer of an unregistered module; None if it is not such a buffer."""
         if self._unregistered_buffers is None:
             self._unregistered_buffers = unregistered_buffers(self._root)
         found = self._unregistered_buffers.get(id(tensor))
         return found[1] if found is not None and found[0] is tensor and not tensor.requires_grad else None
 
     def _lift_view(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The stand-in for a tensor on a registered one's memory; None for any other tensor."""
+        """The fake tensor for a tensor on a registered one's memory; None for any other tensor."""
         if is_functorch_wrapped_tensor(tensor):
             return None
         fake = self.shared_views.stand_in(tensor, self._constant_fqn(tensor))
@@ -234,9 +234,9 @@ class InputLifter(GraphWriter):
         return fake
 
     def protect(self, tensor: torch.Tensor) -> None:
-        """Refuse changes of `tensor`, a constant on memory that is not a tensor's (torch.from_numpy).
+        """Reject changes of `tensor`, a constant on memory that no tensor owns (torch.from_numpy).
 
-        The program keeps a copy: what the trace wrote into that memory is taken back at its end.
+        The program keeps a copy: the trace's writes to that memory are undone at its end.
         """
         node = self.level.nodes.get(self.lift(tensor))
         while node is not None and node.all_input_nodes:
@@ -249,7 +249,7 @@ class InputLifter(GraphWriter):
             lifted.tensor = copied(lifted.tensor)
 
     def _check_class(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
-        """Refuses a tensor of a subclass that a stand-in does not do for."""
+        """Rejects a tensor of a subclass that a plain fake tensor cannot represent."""
         complaint = subclasses.NESTED if tensor.is_nested else subclasses.complaint(type(tensor), is_input=False)
         if complaint is not None and kind is not LiftedKind.CONSTANT:
             raise InvalidArguments(f"the {kind.value} {fqn} is {complaint}")
@@ -259,7 +259,7 @@ class InputLifter(GraphWriter):
         self._note_class(tensor)
 
     def _note_class(self, tensor: torch.Tensor) -> None:
-        """Remember a subclass of torch.Tensor whose operators give tensors of it: stand-ins do not show that."""
+        """Record a subclass of torch.Tensor whose operators return tensors of it: fake tensors do not show that."""
         if subclasses.passes_on(type(tensor)):
             self.subclasses.add(type(tensor))
 
@@ -268,11 +268,11 @@ class InputLifter(GraphWriter):
         return next(name for n in count() if (name := f"{base}_{n}") not in taken)
 
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The FakeTensor that stands for `tensor`; a real tensor not seen before becomes a constant input.
+        """The FakeTensor for `tensor`; a real tensor not seen before becomes a constant input.
 
-        One that requires grad (a parameter of a module that is no submodule, say) becomes a parameter of the program.
+        One that requires grad (a parameter of a module outside the tree, say) becomes a parameter of the program.
 
-        Raises UnknownTensor for a FakeTensor that nothing recorded has made.
+        Raises UnknownTensor for a FakeTensor that was not made by a recorded operator.
         """
         if tensor in self.level.nodes:
             return tensor
@@ -315,7 +315,7 @@ class InputLifter(GraphWriter):
             )
 
     def _assembled(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in for a wrapper that the program has made; the tensors inside may be parameters or buffers."""
+        """The fake tensor for a wrapper that the program has made; the inner tensors may be parameters or buffers."""
         with self.context.natively():
             inner, operator = wrapper_subclasses.parts(tensor).tensors, wrapper_subclasses.Assemble(tensor)
             fakes = [self.lift(part) for part in inner.values()]
@@ -341,7 +341,7 @@ class InputLifter(GraphWriter):
         return self.record(wrapper_subclasses.ACCESS, (node, name), {}, fake)
 
     def _carry(self, tensor: torch.Tensor, earlier: EarlierRecording) -> torch.Tensor | None:
-        """The stand-in for a tensor of the earlier recording that each call computes (replayed_constants.py)."""
+        """The fake tensor for a tensor of the earlier recording that each call computes (replayed_constants.py)."""
         former, origin = earlier.recorder.level.nodes.get(tensor), earlier.origin(tensor)
         if former is None or origin is None or origin.reason is not None or not isinstance(tensor, FakeTensor):
             return None
@@ -357,7 +357,7 @@ class InputLifter(GraphWriter):
         return fake
 
     def carry(self, fake: torch.Tensor, former: fx.Node) -> None:
-        """Adds a placeholder, for which `fake` stands, for what the earlier recording has as `former`."""
+        """Adds a placeholder, represented by `fake`, for the value of node `former` in the earlier recording."""
         with self.levels.outermost():
             node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.level.graph._root)
             self.bind(fake, node)
@@ -370,8 +370,8 @@ class InputLifter(GraphWriter):
         return node
 
     def original(self, result: Any) -> Any:
-        """What eager returns where a torch function returned `result`: one that returns its argument (`w.to("cpu")`)
-        is given the stand-in of a tensor from outside, or of the call before, and the program has the tensor itself."""
+        """Eager's result of a torch function that returned `result`: one that returns its argument (`w.to("cpu")`) gets
+        the fake tensor of an outer tensor, or of an earlier call, but must return the tensor itself."""
         if type(result) is FakeTensor:
             return self._originals.get(id(result), result)
         if type(result) in (tuple, list) and any(id(item) in self._originals for item in result):
@@ -379,19 +379,19 @@ class InputLifter(GraphWriter):
         return result
 
     def known_stand_in(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in of a tensor that has been lifted; any other tensor as it is. Records nothing."""
+        """The fake tensor of a tensor that has been lifted; any other tensor as it is. Records nothing."""
         lifted = self._lifted_by_id.get(id(tensor))
         return lifted.fake if lifted is not None else self._carried.get(id(tensor), tensor)
 
     def from_outside(self) -> list[torch.Tensor]:
-        """The stand-ins of inputs, parameters, buffers and constants: the caller can see their memory."""
+        """The fake tensors of inputs, parameters, buffers and constants: the caller can see their memory."""
         inputs = [t for t in self.keep if isinstance(t, torch.Tensor) and self.is_input(t)]
         return [*inputs, *(lifted.fake for lifted in self.lifted), *self._carried.values()]
 
     def is_input(self, tensor: torch.Tensor) -> bool:
-        """Whether this very FakeTensor stands for an input, a parameter, a buffer or a constant from outside."""
+        """Whether this very FakeTensor represents an input, a parameter, a buffer or an outer constant."""
         return id(tensor) in self._outside
 
     def input_number(self, tensor: torch.Tensor) -> int | None:
-        """Which flat input this very FakeTensor stands for; None for any other tensor."""
+        """The number of the flat input that this very FakeTensor represents; None for any other tensor."""
         return self._outside.get(id(tensor))

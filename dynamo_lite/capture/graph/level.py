@@ -13,7 +13,7 @@ from dynamo_lite.capture.graph.tensor_map import TensorMap
 
 @dataclass(eq=False)
 class Level:
-    """One graph, with what the recorder knows of it while it is written.
+    """One graph, with the recorder's data about it while it is written.
 
     nodes: the tensors that it has, and their nodes; sizes: the nodes of symbolic sizes, None without an environment
     modules: its own sub-graphs, by the attribute names that the graph reads
@@ -22,11 +22,11 @@ class Level:
     autocast_nodes: the markers of the autocast regions that are open
     mask_rows: by id, a mask without dimensions, its version, and that mask with one dimension (kernels/indexing.py)
 
-    Of a sub-graph: `captured` are the operands, what it takes from around, as (placeholder inside, value outside).
+    Of a sub-graph: `captured` are the operands taken from the outer graph, as (placeholder inside, value outside).
     `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
 
-    A functional level may change in place what it takes from around: the storages are noted in `changed`, and the code
-    that made the level makes results of them (control_flow/emission.py). It can be left and written to again
+    A functional level may change its captures in place: the storages are recorded in `changed`, and the code that made
+    the level returns them as results (control_flow/emission.py). It can be left and written to again
     (`Levels.resumed`).
     """
 
@@ -55,7 +55,7 @@ class Level:
         return [*self.arguments, *(node for node, _ in self.captured)]
 
     def put_back_memos(self) -> None:
-        """What the tensors that it was given remember of symbols made in here (`item()`) means nothing outside."""
+        """Restore the memos of tensors from the outer graph: symbols made in here (`item()`) have no meaning there."""
         for tensor, memos in self.memos:
             for name, value in memos.items():
                 setattr(tensor, name, value)

@@ -1,4 +1,4 @@
-"""Tensors that the program reads from outside: parameters, buffers and constants become inputs of the graph."""
+"""Outer tensors that the program reads: parameters, buffers and constants become inputs of the graph."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class LiftedKind(Enum):
 class Lifted:
     """One tensor that is an input of the graph without being an argument of the program.
 
-    `tensor` is the program's own, and a copy only where it would drag an autograd graph along or shows memory that is
-    no tensor's (`shows_foreign_memory`); `fqn` is its name in the signature, `node` its placeholder, `fake` the
-    stand-in that operators are run on.
+    `tensor` is the program's own, and a copy only if it would drag an autograd graph along or has memory that no tensor
+    owns (`shows_foreign_memory`); `fqn` is its name in the signature, `node` its placeholder, `fake` the fake tensor
+    that operators run on.
     """
 
     kind: LiftedKind
@@ -100,7 +100,7 @@ def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
             seen.add(id(parameter))
             yield StateEntry(LiftedKind.PARAMETER, fqn, parameter, None)
     transient = tree.transient
-    # What is loaded into the state has to reach the operators: of several names, the first persistent one.
+    # A loaded state must reach the operators: of several names, the first persistent one.
     names = {id(buffer): fqn for fqn, buffer in reversed(buffers)}
     names |= {id(buffer): fqn for fqn, buffer in reversed(buffers) if fqn not in transient}
     for fqn, buffer in buffers:
@@ -120,9 +120,9 @@ def constant_attributes(root: nn.Module | None) -> dict[int, str]:
 
 
 class Unwritable(NamedTuple):
-    """Memory that stands for memory elsewhere: the refusal of a write to it, with its words.
+    """Memory that represents memory elsewhere: the graph break for a write to it, with its texts.
 
-    `tensors` are kept alive: memory is known by a key of the living.
+    `tensors` are kept alive: memory is identified by a key of a live object.
     """
 
     id: str
@@ -133,7 +133,7 @@ class Unwritable(NamedTuple):
 
 
 def are_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two stand-ins have the same dtype, device and shape, and both require grad, or neither does."""
+    """Whether two fake tensors have the same dtype, device, shape and requires_grad."""
     if one.dtype is not other.dtype or one.device != other.device or one.requires_grad != other.requires_grad:
         return False
     return one.shape == other.shape

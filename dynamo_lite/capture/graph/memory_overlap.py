@@ -1,7 +1,7 @@
-"""Where tensors lie in memory, and which registered tensor an unregistered one shares memory with.
+"""The memory ranges of tensors, and the registered tensor with which an unregistered one shares memory.
 
-Storages do not tell: a numpy array's memory, or one that went through DLPack, has a storage of its own each time that a
-tensor is made of it. Addresses do. A tensor without memory (meta, fake) has an address made up of its storage.
+Storages do not suffice: a numpy array's memory, or memory passed through DLPack, gets a new storage for each tensor
+made of it. Addresses do. A tensor without memory (meta, fake) has an address derived from its storage.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Extent(NamedTuple):
 
 
 def extent(tensor: torch.Tensor) -> Extent | None:
-    """Where a tensor lies; None for one without elements, or without strided memory."""
+    """The memory range of a tensor; None for one without elements, or without strided memory."""
     if tensor.layout is not torch.strided or is_wrapper(tensor) or tensor.is_nested:
         return None
     with DisableTorchFunction():
@@ -48,7 +48,7 @@ def extent(tensor: torch.Tensor) -> Extent | None:
 
 
 class MemoryMap(Generic[T]):
-    """`{memory of a tensor: entry}`. Looks up who lies where another tensor lies."""
+    """`{memory of a tensor: entry}`. Finds the entries whose memory overlaps another tensor's."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, int, Extent, T]] = []  # by start address; extents may overlap

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from torch import nn
 from torch.fx import GraphModule, Node
 
-# What the code that fx generates says itself (torch/fx/graph.py, _register_custom_builtin, and `_format_target` for a
+# Names used by the code that fx generates (torch/fx/graph.py, _register_custom_builtin, and `_format_target` for a
 # module called "0"): an argument of that name would hide it. Other builtins may be hidden, as torch.export does
 # ("input", "max").
 _BY_FX = frozenset({"self", "torch", "device", "inf", "nan", "NoneType", "fx_pytree", "pytree", "getattr"})
@@ -20,14 +20,14 @@ _NUMBERED = re.compile(r"(.+?)(?:_\d+)+")
 _NOT_IDENTIFIER = re.compile(r"[^a-zA-Z0-9]")
 
 
-# Names that `ExportedProgram.module()` uses itself: the attributes of torch's GraphModule, and those that
-# torch/export/_unlift.py gives it. A parameter, buffer or submodule of the root could not stand beside them.
+# Names that `ExportedProgram.module()` uses itself: the attributes of torch's GraphModule, and those set by
+# torch/export/_unlift.py. A parameter, buffer or submodule of the root would collide with them.
 _OF_GRAPH_MODULE = frozenset(dir(GraphModule)) - frozenset(dir(nn.Module)) | {
     *("meta", "range_constraints", "validate_inputs", "_codegen", "_graph", "_in_spec", "_out_spec", "_guards_fn"),
     *("_code", "_lineno_map", "_prologue_start", "_wrapped_call", "_origin", "shape_env", "_tracer_cls"),
     *("_tracer_extras", "_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks"),
 }
-# What all generated code says; what else it may say depends on the graph (program/build.py looks).
+# Names in all generated code; others depend on the graph (program/build.py looks).
 HIDDEN = "the code that torch generates uses that name itself, and would find the argument"
 _OF_GENERATED_CODE = frozenset({"self", "torch", "pytree", "fx_pytree"})
 
@@ -56,7 +56,7 @@ def unusable_fqn(fqn: str) -> str | None:
 
 
 def sanitize(text: str) -> str:
-    """Every character that is no ASCII letter or digit becomes an underscore."""
+    """Every character that is not an ASCII letter or digit becomes an underscore."""
     return _NOT_IDENTIFIER.sub("_", text)
 
 
@@ -66,7 +66,7 @@ def is_reserved(name: str) -> bool:
 
 
 def rename_placeholder(node: Node, name: str) -> None:
-    """Calls a new placeholder `name`, which no other node has, whatever fx has made of it: later nodes get other names.
+    """Renames a new placeholder to `name`, which no other node has: later nodes get other names.
 
     fx keeps no record of a name that is only assigned (torch/fx/graph.py, _Namespace).
     """

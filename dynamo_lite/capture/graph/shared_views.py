@@ -1,9 +1,9 @@
-"""Tensors that no module registers, on the memory of one that is registered: `self.v = self.w[0]`, `w.data`, a flat
-parameter's pieces, `torch.from_numpy(b.numpy())`.
+"""Unregistered tensors on the memory of a registered one: `self.v = self.w[0]`, `w.data`, a flat parameter's pieces,
+`torch.from_numpy(b.numpy())`.
 
 As constants they would keep their value when the program, or its user, changes the parameter or buffer (and lose its
-gradients). So they are written as what they are, views of its placeholder. Where no view operator says it, the program
-is refused.
+gradients). So they are recorded as views of its placeholder. If no view operator expresses one, the program is
+rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dynamo_lite.capture.interfaces import InputRecording
 
 
 class SharedViews:
-    """The views of one recording. `storages` is the memory of the stand-ins that registered tensors share with them."""
+    """The views of one recording. `storages`: the memory of fake tensors that registered tensors share with them."""
 
     def __init__(self, outside: InputRecording) -> None:
         self.storages: set[int] = set()
@@ -41,9 +41,9 @@ class SharedViews:
         return self._memory.overlapping(where)
 
     def stand_in(self, tensor: torch.Tensor, fqn: str | None) -> torch.Tensor | None:
-        """A view of the stand-in that has the memory of `tensor`; None for a tensor with memory of its own.
+        """A view of the fake tensor that has the memory of `tensor`; None for a tensor with memory of its own.
 
-        Raises CaptureError where it has a registered tensor's memory in a way that no operator says.
+        Raises CaptureError if it shares a registered tensor's memory in a way that no operator expresses.
         """
         where = extent(tensor)
         if where is None or (tensor.requires_grad and tensor.is_leaf):  # a leaf has gradients of its own
@@ -87,7 +87,7 @@ def _may_share(base: torch.Tensor, tensor: torch.Tensor) -> bool:
 
 
 def refusal(target: str, lifted: Lifted) -> CaptureError:
-    """What is refused of `target`, which shares memory with a registered tensor."""
+    """The error for `target`, which shares memory with a registered tensor."""
     names = {"target": target, "other": f"the {lifted.kind.value} {lifted.fqn}"}
     return CaptureError(
         "constant-shares-memory",

@@ -31,7 +31,7 @@ Maker = Callable[[Any, tuple[Any, ...], Any], fx.Node]
 Operand = fx.Node | int | float | bool
 
 Part = Monomial | Int | Quotient
-"""A product of atoms, a minimum, or a quotient: what a polynomial is a sum of."""
+"""A product of atoms, a minimum, or a quotient: the terms of a polynomial."""
 
 COMPARES = {
     **{"<=": operator.le, "<": operator.lt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne},
@@ -213,7 +213,7 @@ class SizeNodes:
         return node
 
     def _part(self, part: Part) -> tuple[Operand, Int]:
-        """The node of a term without its coefficient, and what it computes."""
+        """The node of a term without its coefficient, and its value."""
         if isinstance(part, tuple):
             return self._product(part), math.prod((a.as_int() for a in part), start=ONE)
         if isinstance(part, Quotient):
@@ -225,7 +225,7 @@ class SizeNodes:
         return self._nodes.get(part) or self._minimum(part), part
 
     def _minimum(self, part: Int) -> Operand:
-        """min(a, b): what the canonical form writes as -max(-a, -b)."""
+        """min(a, b), in canonical form -max(-a, -b)."""
         ((mono, _),) = part.terms.items()
         low = negated_max(mono[0])
         assert low is not None
@@ -345,7 +345,7 @@ def _signed_power(atom: Apply) -> Int | None:
 
 
 def _signed_float_power(core: Float) -> Float | None:
-    """The same for a float to an integer's power; None for another power, which is complex where it is no integer."""
+    """The same for a float to an integer's power; None for another power, which is complex if it is not an integer."""
     base, exponent = core.args
     assert isinstance(base, Float) and isinstance(exponent, Float)
     if exponent.op != "to_float":

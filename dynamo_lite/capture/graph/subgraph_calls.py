@@ -41,7 +41,7 @@ def finish(
 ) -> list[Any]:
     """Ends the sub-graphs of one call: gives each its output and a free name of this level.
 
-    levels: aligned (`levels.align`); outputs: for each what it returns, in fx's terms (nodes, numbers, tuples of them);
+    levels: aligned (`levels.align`); outputs: the result of each, in fx's terms (nodes, numbers, tuples of them);
     names: the attribute names up to the number, which they share ("true_graph_", "false_graph_"). Returns the modules.
     """
     number = next(n for n in count() if not any(f"{name}{n}" in recorder.level.modules for name in names))
@@ -80,13 +80,13 @@ def record(
     below_autograd: bool = False,
     known: Sequence[torch.Tensor] | None = None,
 ) -> Any:
-    """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
+    """Runs `op` on fake tensors and records it; its sub-graphs are modules that `finish` made.
 
-    run_on: what it is run on instead of `args`, where what comes out must hold for other arguments as well.
-    below_autograd: torch's rule for its gradient, which traces the sub-graphs again on symbols of torch's own, is left
-    out; what comes out requires grad if something that goes in does.
-    known: what comes out, where that is known without the operator's own rule; new stand-ins.
-    Raises CaptureError for a function that is no such module: it has not been traced.
+    run_on: the arguments to run it on instead of `args`, if the result must hold for other arguments as well.
+    below_autograd: skips torch's rule for its gradient, which traces the sub-graphs again on symbols of torch's own;
+    the result requires grad if an operand does.
+    known: the result, new fake tensors, if it is known without the operator's own rule.
+    Raises CaptureError for a function that is not such a module: it has not been traced.
     """
     assert isinstance(op, HigherOrderOperator)
     fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))
@@ -94,7 +94,7 @@ def record(
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     was, recorder.running = recorder.running, True  # the texts that the operator's rule makes are not the program's
     try:
-        with DisableTorchFunction(), known_layouts():  # autocast inside of a sub-graph is no border of this graph
+        with DisableTorchFunction(), known_layouts():  # autocast inside a sub-graph is not a border of this graph
             given = fakes[0] if run_on is None else run_on
             if known is not None:
                 out = _joined(known, fakes)
@@ -123,7 +123,7 @@ def _below_autograd(op: Any, args: tuple[Any, ...], fakes: Any) -> Any:
 
 
 def _joined(out: Any, fakes: Any) -> Any:
-    """What comes out, with the history that the tensors that go in give it."""
+    """The results, with the autograd history that the operands give them."""
     anchors = [t for t in pytree.tree_leaves(fakes) if isinstance(t, torch.Tensor) and t.requires_grad]
     if not anchors or not torch.is_grad_enabled():
         return out

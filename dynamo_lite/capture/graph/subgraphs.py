@@ -1,8 +1,8 @@
-"""Sub-graphs under construction: the graph level that the recorder writes to, and what it takes from the one around it.
+"""Sub-graphs under construction: the graph level that the recorder writes to, and its captures from the outer level.
 
-A branch of torch.cond, the body of a loop, ... is recorded like a program, into a graph of its own. While that lasts,
-the recorder's `graph`, its map of tensors and its size nodes are those of the inner level. A tensor or a size of the
-level around that an operator inside uses becomes a placeholder inside and an operand of the call outside: closures,
+A branch of torch.cond, the body of a loop, ... is recorded like a program, into a graph of its own. Meanwhile the
+recorder's `graph`, its map of tensors and its size nodes are those of the inner level. A tensor or a size of the outer
+level that an operator inside uses becomes a placeholder inside and an operand of the call outside: closures,
 parameters, buffers and globals need no rule of their own.
 """
 
@@ -30,7 +30,7 @@ _MEMOS = tuple(
     for name in ("nonzero", "item", "unique", "unique_consecutive")
     for kind in ("", "_vc", "_epoch")
 )
-"""What a FakeTensor remembers of the symbols that operators gave (torch/_subclasses/fake_tensor.py)."""
+"""Attributes of a FakeTensor that cache the symbols returned by operators (torch/_subclasses/fake_tensor.py)."""
 
 
 def _memos(fake: torch.Tensor) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _memos(fake: torch.Tensor) -> dict[str, Any]:
 
 
 class SubgraphSizes(SizeNodes):
-    """Size nodes of a sub-graph: a symbol that is no argument's is taken from the level around, as an operand."""
+    """Size nodes of a sub-graph: a symbol that is not an argument's is captured from the outer level, as an operand."""
 
     def __init__(self, recorder: Recording, levels: Levels) -> None:
         assert recorder.env is not None
@@ -97,11 +97,11 @@ class Levels:
 
     @property
     def is_functional(self) -> bool:
-        """Whether the innermost level makes results of what it changes in place."""
+        """Whether the innermost level returns tensors that it changes in place as results."""
         return bool(self._inner) and self._inner[-1].functional
 
     def nodes_of(self, fake: torch.Tensor) -> list[fx.Node]:
-        """The nodes of a stand-in, in the program and in the levels that are open."""
+        """The nodes of a fake tensor, in the program and in the levels that are open."""
         found = (level.nodes.get(fake) for level in (self._program, *self._inner))
         return [node for node in found if node is not None]
 
@@ -146,7 +146,7 @@ class Levels:
             yield
 
     def capture(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in for a tensor of the level around, now an operand of this one."""
+        """The fake tensor for a tensor of the outer level, now an operand of this one."""
         recorder = self._recorder
         with self._around():
             fake = recorder.lift(tensor)
@@ -162,7 +162,7 @@ class Levels:
         return fake
 
     def captured_by(self, placeholder: fx.Node | None) -> Any:
-        """What a placeholder of a sub-graph that is being written stands for around it; None for any other node."""
+        """The outer value of a placeholder of a sub-graph that is being written; None for any other node."""
         rows = (row for level in self._inner for row in level.captured)
         return next((value for node, value in rows if node is placeholder), None)
 
@@ -233,8 +233,8 @@ def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Nod
 def operands_of(recorder: Recording, levels: Sequence[Level]) -> list[Any]:
     """The operands of a call of these sub-graphs, aligned (`align`), no two of them on the same memory.
 
-    torch's rules for sub-graphs want each operand to be memory of its own: a later one is cloned. Raises CaptureError
-    where the sub-graphs may change what they share.
+    torch's rules for sub-graphs require each operand to have memory of its own: a later one is cloned. Raises
+    CaptureError if the sub-graphs may change shared memory.
     """
     operands = align(levels)
     taken: set[int] = set()
@@ -250,7 +250,7 @@ def operands_of(recorder: Recording, levels: Sequence[Level]) -> list[Any]:
                     "give it clones",
                     {"operator": "a control-flow operator", "what": "a view of an operand that it changes"},
                 )
-            with unrecorded():  # what recording asks of the copy (its strides) is no question of the program
+            with unrecorded():  # reads by the recording of the copy (its strides) are not the program's
                 copy = torch.ops.aten.clone.default(value)
                 operands[index] = recorder.record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
         taken.add(key)

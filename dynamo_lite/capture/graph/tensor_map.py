@@ -1,4 +1,4 @@
-"""From tensors to the graph nodes that stand for them, by identity.
+"""Maps tensors to the graph nodes that represent them, by identity.
 
 Tensors are held weakly. That is not only for memory: `torch.zeros(2)` makes a shallow copy of the tensor that the
 dispatch mode saw unless nothing else holds it (make_variable in torch/csrc/autograd/variable.h), and the copy would be

@@ -11,6 +11,6 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, Di
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """What runs here makes stand-ins, but no nodes: examples for the arguments of a sub-graph."""
+    """A block that makes fake tensors, but no nodes: examples for the arguments of a sub-graph."""
     with DisableTorchFunction(), _pop_mode_temporarily(DispatchKey.PreDispatch):
         yield

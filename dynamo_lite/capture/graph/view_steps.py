@@ -24,7 +24,7 @@ class ViewStep(NamedTuple):
 
 
 class ElementLayout(NamedTuple):
-    """Where elements lie: sizes, strides and the first element, in elements."""
+    """The memory layout of elements: sizes, strides and the first element, in elements."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]

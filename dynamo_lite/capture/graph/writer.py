@@ -79,7 +79,7 @@ class GraphWriter:
         after = self.level.last_first or next(n for n in reversed(self.level.graph.nodes) if n.op == "placeholder")
         with self.level.graph.inserting_after(after):
             self.level.last_first = node = self._call_node(func, args, {}, name)
-        # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
+        # It precedes every call of a submodule: torch.export.unflatten would make a call of its own for it.
         in_root(node)
         return node
 
@@ -115,7 +115,7 @@ class GraphWriter:
             self.marker(_set_grad_enabled, (enabled,))
 
     def marker(self, func: Callable[..., Any], args: tuple[Any, ...]) -> fx.Node:
-        """A node for what is no operator: the borders of no_grad and autocast regions (regions.py outlines them)."""
+        """A node that is not an operator: the border of a no_grad or autocast region (regions.py outlines them)."""
         node = self.call_node(func, args, {}, func.__name__.lstrip("_"))
         node.meta["val"] = None
         return node
@@ -125,7 +125,7 @@ class GraphWriter:
         return out
 
     def bind_result(self, node: fx.Node, out: Any) -> None:
-        """Says that `node` is the call that gave `out`: a stand-in, several, a size, or a constant of the program."""
+        """Registers `node` as the call that returned `out`: fake tensors, a size, or a constant of the program."""
         if isinstance(out, torch.Tensor):
             self.bind(out, node)
         elif isinstance(out, (tuple, list)):
@@ -138,7 +138,7 @@ class GraphWriter:
             self.bind_unbacked(node, out)
 
     def bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
-        """Says that `node` holds the value of `tensor`, a stand-in."""
+        """Registers `node` as the node with the value of `tensor`, a fake tensor."""
         if type(tensor) is not FakeTensor and wrapper_subclasses.is_wrapper(tensor):
             with self.context.natively():
                 self._bind(tensor, node)
@@ -151,7 +151,7 @@ class GraphWriter:
         node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
         self.level.nodes[tensor] = node
         if self.memory is static_cache.Memory.AUTOGRAD and not tensor.is_leaf:
-            self.keep.append(tensor)  # autograd may ask for it (torch.autograd.grad)
+            self.keep.append(tensor)  # autograd may need it (torch.autograd.grad)
         if self.level.sizes is not None and self.env is not None and self.env.pending_fresh_unbacked_symbols:
             self.level.sizes.add_tensor(node, tensor)
 
@@ -228,7 +228,7 @@ def _size_name(function: Any) -> str:
 
 
 def in_root(node: fx.Node) -> None:
-    """Says that `node` belongs to the root module, whichever module was being called."""
+    """Assigns `node` to the root module, whichever module was being called."""
     stack = node.meta.get("nn_module_stack", {})
     node.meta["nn_module_stack"] = {key: entry for key, entry in stack.items() if key == "L__self__"}
 

@@ -1,4 +1,4 @@
-"""The private parts of torch.distributed that capture stands on.
+"""The private parts of torch.distributed that capture uses.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """
@@ -11,7 +11,7 @@ from torch.distributed import _functional_collectives as _registers_fake_kernels
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace of a torch that is built with torch.distributed"
-"""What does not work if one of these is missing."""
+"""The features that fail if one of these is missing."""
 
 SYMBOLS = (
     Symbol("torch._C._distributed_c10d:ProcessGroup", "collectives"),

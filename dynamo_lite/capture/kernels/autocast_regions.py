@@ -53,7 +53,7 @@ class AutocastRegions:
 
 
 class AutocastCache:
-    """What eager's cache holds in one outermost region: the stand-ins of leaves."""
+    """The contents of eager's cache in one outermost region: the fake tensors of leaves."""
 
     def __init__(self) -> None:
         self._cast: dict[int, tuple[torch.Tensor, torch.dtype]] = {}

@@ -1,19 +1,19 @@
 """Collectives of torch.distributed that write into their arguments, as operators that return their results.
 
 `dist.all_reduce(x)` and its like end in a method of the process group, whose operator (c10d::allreduce_) takes the
-group and the kind of reduction as objects that a program cannot hold. While a recorder runs, those methods issue what
-torch.export and torch.compile write for them: the functional operator, the wait for it, and a copy into the argument:
+group and the kind of reduction as objects that a program cannot hold. While a recorder runs, those methods issue the
+same as torch.export and torch.compile: the functional operator, the wait for it, and a copy into the argument:
 
     all_reduce = torch.ops._c10d_functional.all_reduce.default(x, 'sum', '0')
     wait_tensor = torch.ops._c10d_functional.wait_tensor.default(all_reduce)
     copy_ = torch.ops.aten.copy_.default(x, wait_tensor)
 
-The group is in the program by its name, its size and the splits as numbers: a program is that of the rank that
-exported it. Working on the methods and not on `dist.all_reduce` catches all callers: torch.distributed.nn,
-SyncBatchNorm, coalesced calls. An operator of c10d that gets past them is refused (`check`).
+The group is in the program by its name, its size and the splits as numbers: a program is that of the rank that exported
+it. Working on the methods and not on `dist.all_reduce` catches all callers: torch.distributed.nn, SyncBatchNorm,
+coalesced calls. An operator of c10d that gets past them is rejected (`check`).
 
 Asynchronous calls (`async_op=True`) wait where they start: the values are those of eager, which may be read only after
-`wait()`. What a handle tells about the progress depends on time, and is refused.
+`wait()`. The progress reported by a handle depends on time, and reading it is rejected.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def _unsupported(what: str, instead: str = "") -> CaptureError:
 
 
 def concerns(func: Any) -> bool:
-    """Whether `check` has anything to say of an operator."""
+    """Whether `check` applies to an operator."""
     return func.namespace == "c10d" or func.namespace in _COMMUNICATES
 
 
 def check(func: Any, tensors: Sequence[Any]) -> None:
-    """Called before an operator runs on stand-ins. Raises CaptureError for one on process groups.
+    """Called before an operator runs on fake tensors. Raises CaptureError for one on process groups.
 
-    A stand-in for a literal knows its value, and FakeTensorMode computes with it for real. A trace must not
-    communicate, so an operator that does gets stand-ins without values.
+    The fake tensor of a literal keeps its value, and FakeTensorMode computes with it for real. A trace must not
+    communicate, so a communicating operator gets fake tensors without values.
     """
     if func.namespace == "c10d":
         name = func.overloadpacket.__name__.strip("_")
@@ -100,7 +100,7 @@ def _recording(original: Callable[..., Any], method: Callable[..., None], refuse
 
 
 def _handle(refuse: Refuse) -> Any:
-    """What an asynchronous call returns: the result is there already."""
+    """The result of an asynchronous call, which is complete already."""
     from dynamo_lite.capture.kernels._torch_c10d import Work
 
     class Done(Work):

@@ -1,7 +1,7 @@
-"""Composite operators that ask about symbolic sizes in C++, by the operators that they consist of.
+"""Composite operators that compare symbolic sizes in C++, by the operators that they consist of.
 
-at::reshape finds out whether it is a view by comparing sizes and strides one by one; each comparison of symbols calls
-back into Python, and may become a fact that the program does not depend on. Here algebra decides, where it can.
+at::reshape determines whether it is a view by comparing sizes and strides one by one; each comparison of symbols calls
+back into Python, and may become a fact that the program does not depend on. Here algebra decides, if it can.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ def _is_nonzero(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
 def _pack_padded_sequence(
     env: TorchShapeEnv, sequences: torch.Tensor, lengths: torch.Tensor, batch_first: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(the steps of all sequences one after the other, how many sequences each step has): lengths say how many.
+    """(the steps of all sequences one after the other, the number of sequences in each step), by the lengths.
 
-    torch's own rule (2.13, fake_impls.py) gives the padded number of steps, and batch sizes in floats.
+    torch's own rule (2.13, fake_impls.py) returns the padded number of steps, and batch sizes in floats.
     """
     steps, longest = env.create_unbacked_symint(), env.create_unbacked_symint()
     for size in (steps, longest):
@@ -142,7 +142,7 @@ def _pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> torch.Tensor | None:
-    """As long as the longest of the sequences, whichever that is (ATen/native/PackedSequence.cpp asks which)."""
+    """As long as the longest of the sequences, whichever that is (ATen/native/PackedSequence.cpp compares them)."""
     first = sequences[0]
     trailing = tuple(first.shape[1:])
     if not first.dim() or padding_side not in ("left", "right") or len(sequences) < 2:
@@ -170,7 +170,7 @@ BY_DATA: dict[Any, Callable[..., Any]] = {
 """Operators whose results have sizes that only run time knows, where torch's rule is wrong."""
 
 BY_PARTS = frozenset({torch.ops.aten.narrow.Tensor, torch.ops.aten.combinations.default})
-"""Operators that ask for data within: recorded as what they consist of, so that the graph has the values."""
+"""Operators that read data inside: recorded by their parts, so that the graph has the values."""
 
 RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.is_nonzero.default: _is_nonzero,

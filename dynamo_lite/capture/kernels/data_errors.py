@@ -1,8 +1,8 @@
-"""Operators that raise an error for some data: which classes, and for which arguments.
+"""Operators that raise an error for some data: the classes, and the conditions on the arguments.
 
 Found by calling each operator of torch's own list (torch.testing, op_db) with zeros, negative numbers, large numbers,
 nan and infinities in place of its samples, and comparing (tests/capture/test_data_errors.py). A size that does not fit
-is no matter of this table: it is known when the program is recorded, or asserted at run time.
+is not in this table: it is known when the program is recorded, or asserted at run time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Condition = Callable[[Sequence[Any], Mapping[str, Any]], bool]
 
 
 class MayRaise(NamedTuple):
-    """`kinds` are the exact classes. `asks` tells whether it can happen for arguments like these."""
+    """`kinds` are the exact classes. `asks` returns whether the error is possible for the given arguments."""
 
     kinds: Kinds
     asks: Condition
@@ -137,4 +137,4 @@ class _Table(dict[str, MayRaise | None]):
 TABLE: Final = _Table(
     {f"aten::{name}": MayRaise(kinds, asks) for kinds, asks, names in _ROWS for name in names.split()}
 )
-"""The qualified name of an operator → what it may raise, or None."""
+"""The qualified name of an operator → the errors that it may raise, or None."""

@@ -1,8 +1,8 @@
-"""Which exception would eager raise? Asked when an operator fails on stand-ins.
+"""Determines the exception that eager raises, when an operator fails on fake tensors.
 
-A decomposition may say ValueError where the kernel says RuntimeError, and a meta kernel words its errors in its own
-way: a program that catches the one, or reads what it says, would go another way. The real operator on zeros of the same
-sizes tells.
+A decomposition may raise ValueError where the kernel raises RuntimeError, and a meta kernel has its own
+message: a program that catches the exception, or reads the message, would take another path. So the real operator runs
+on zeros of the same sizes.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.torch_internals._torch_tensors import _neg_view
 
 _KERNELS_RAISE = (RuntimeError, IndexError, TypeError, NotImplementedError)
-"""What kernels raise themselves: where eager cannot be asked, stand-ins are taken to raise the same."""
+"""The classes that kernels raise themselves: if eager cannot run, fake tensors are assumed to raise the same."""
 OURS = frozenset({"aten", "prims"})
-"""The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run to ask."""
+"""The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run for this."""
 aten = torch.ops.aten
 SEES_MEMORY: Final[frozenset[int]] = frozenset(
     map(id, (
@@ -43,19 +43,19 @@ SEES_MEMORY: Final[frozenset[int]] = frozenset(
         aten.as_strided_scatter.default, aten.set_.source_Tensor, aten.view.dtype, aten.view_as_complex.default,
     ))
 )  # fmt: skip
-"""By their ids, the operators whose errors rest on memory beside the elements of a tensor: how much there is, where it
-begins."""
+"""By their ids, the operators whose errors depend on memory besides the elements of a tensor: its size, and its
+start."""
 _LIMIT: Final = 1 << 24
 """Elements of the largest argument that is made: the kernel may run to its end."""
 _MEMORY = 1 << 32
 """Bytes around a tensor, which nothing touches."""
 _INT = {int}
 Storages = dict[int, torch.Tensor]
-"""The memory that real arguments lie in, by that of their stand-ins."""
+"""The memory of real arguments, by that of their fake tensors."""
 
 
 class NotAsked(Exception):
-    """Eager cannot be asked: memory that cannot be made or is too large, another device, a size of run time."""
+    """Eager cannot run the call: memory that cannot be made or is too large, another device, an unbacked size."""
 
 
 class Emptied(NamedTuple):
@@ -68,12 +68,12 @@ _EMPTIED: Final = (Emptied(slice(1)), Emptied(slice(-1, None)), Emptied(slice(No
 
 
 def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> Exception:
-    """The exception that eager raises for this call, which raised `error` on stand-ins, at the example's sizes.
+    """The exception that eager raises for this call, which raised `error` on fake tensors, at the example's sizes.
 
-    It is `error` itself if autograd or C++ code above the kernels has raised it, of tensors that are as in eager.
+    It is `error` itself if autograd or C++ code above the kernels has raised it, on tensors that are as in eager.
 
     Raises:
-        NotAsked: eager cannot be asked.
+        NotAsked: eager cannot run the call.
         CaptureError: eager does not fail, or that depends on data.
     """
     of_kernel = _is_of_kernel(error)
@@ -118,7 +118,7 @@ _RUN_TIME = re.compile(r"\bu\d+\b")
 
 def lacks_no_kernel(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> bool:
     """Whether a NotImplementedError is one that eager raises as well (a padding of more dimensions than a tensor has),
-    and says nothing about kernels. (For a quantised tensor eager is asked of a plain one, for which there may be none.)
+    not a missing kernel. (A quantised tensor is checked with a plain one in eager, for which there may be no kernel.)
     """
     if type(error) is not NotImplementedError or func.namespace not in OURS:
         return False
@@ -153,10 +153,10 @@ def sizes_of_text(values: Any) -> list[Any] | None:
 
 
 def _raised_at_any_size(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """What the real kernel raises on zeros, at several numbers in the place of each size of run time.
+    """The exception of the real kernel on zeros, at several values of each unbacked size.
 
-    Raises: NotAsked, also where it is a matter of that number, and where such a number is an argument of its own that
-    eager takes: stand-ins failed for want of the number, not of data.
+    Raises: NotAsked, also if the exception depends on that value, and if such a number is an argument itself that eager
+    accepts: the failure was then due to the missing number, not to missing data.
     """
     if sizes_of_text((args, kwargs)) is not None:
         return raised_on(0, func, args, kwargs)
@@ -169,16 +169,16 @@ def _raised_at_any_size(func: OpOverload, args: Sequence[Any], kwargs: dict[str,
 
 
 _NUMBERS = (3, 2, 1, 0, 7, 64)
-"""What a size of run time is taken to be (the nearest in its range): an operator may fail for few rows only."""
+"""Values assumed for an unbacked size (the nearest in its range): an operator may fail for few rows only."""
 
 
 def raised_on(
     fill: int | Emptied, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int = _LIMIT,
     run_time: int | None = None,
 ) -> Exception | None:  # fmt: skip
-    """What the real kernel raises on tensors that hold `fill`, of at most `limit` elements; None if nothing.
+    """The exception of the real kernel on tensors that hold `fill`, of at most `limit` elements; None if it succeeds.
 
-    run_time: the number that sizes of run time are taken for.
+    run_time: the value assumed for unbacked sizes.
     Raises: NotAsked.
     """
     draws = torch.Tag.nondeterministic_seeded in func.tags  # the generator is put back at the end of the run as well
@@ -225,7 +225,7 @@ def _without_numbers(error: Exception) -> str:
 
 
 def symbolic_sizes(values: Any) -> list[Any]:
-    """The sizes and strides in an operator's arguments that are no plain numbers."""
+    """The sizes and strides in an operator's arguments that are not plain numbers."""
     found: list[Any] = []
     todo = [values]
     while todo:  # not by pytree, which takes some twenty calls for each operand
@@ -251,10 +251,10 @@ def _numbers(values: Any) -> list[Any]:
 def of_overlap(
     func: OpOverload, written: Sequence[torch.Tensor], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Exception | None:
-    """What eager raises because elements that `func` writes share memory, with each other or with an operand.
+    """The error of eager because elements that `func` writes share memory, with each other or with an operand.
 
-    Stand-ins know of no such rule. Asked of the real kernel on zeros in the same memory layout, since kernels differ
-    (fill_ and masked_fill_ do write to an expanded tensor). None where there is no such error.
+    Fake tensors have no such check. The real kernel runs on zeros in the same memory layout, since kernels differ
+    (fill_ and masked_fill_ do write to an expanded tensor). None if there is no such error.
     """
     if func.namespace != "aten" or not any(_may_overlap(tensor, (args, kwargs)) for tensor in written):
         return None
@@ -274,9 +274,9 @@ def of_overlap(
 
 
 def on_zeros(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int) -> Any:
-    """What the real kernel returns for zeros of the example's sizes, strides and dtypes.
+    """The result of the real kernel for zeros of the example's sizes, strides and dtypes.
 
-    Raises: NotAsked, and what the kernel raises.
+    Raises: NotAsked, and the kernel's exceptions.
     """
     with (
         DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher(),
@@ -343,7 +343,7 @@ def _real(
 
 
 def _with_bits_of(value: FakeTensor, made: torch.Tensor) -> torch.Tensor:
-    """`made` as conjugated and negated as a stand-in."""
+    """`made`, conjugated and negated as the fake tensor."""
     if value.is_conj():
         made = made.conj()
     return _neg_view(made) if value.is_neg() else made

@@ -1,10 +1,10 @@
-"""torch.vmap, torch.func.grad, vjp, jvp, ...: what they come down to is recorded, operator by operator.
+"""torch.vmap, torch.func.grad, vjp, jvp, ...: the operators that they consist of are recorded one by one.
 
 functorch keeps a stack of transforms. An operator on wrapped tensors enters at its innermost transform, which turns it
-into operators on what is wrapped, one layer further out, until plain tensors are left. The recorder's key (PreDispatch)
-comes before functorch's own, so it sees the operator at each of these steps. It lets wrapped tensors pass, and
-records the last step: plain ATen operators on the program's tensors. Nothing of functorch is left in the program,
-and autograd differentiates the program as it would the transform (each recorded operator is above autograd).
+into operators on the wrapped values, one layer further out, until plain tensors are left. The recorder's key
+(PreDispatch) comes before functorch's own, so it intercepts the operator at each step. It lets wrapped tensors pass,
+and records the last step: plain ATen operators on the program's tensors. Nothing of functorch is left in the program,
+and autograd differentiates it as it would the transform (each recorded operator is above autograd).
 
 Checked against torch 2.13.0 (aten/src/ATen/functorch/DynamicLayer.cpp).
 """
@@ -53,7 +53,7 @@ def active() -> bool:
 
 
 def outlived(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The arguments, with tensors that outlived their transform (what a vjp function saved) unwrapped."""
+    """The arguments, with tensors that outlived their transform (saved by a vjp function) unwrapped."""
     if not _any_wrapped(args) and not (kwargs and _any_wrapped(kwargs.values())):
         return args, kwargs
     return pytree.tree_map_only(torch.Tensor, unwrap_if_dead, (args, kwargs))
@@ -139,7 +139,7 @@ def outermost() -> AbstractContextManager[Any]:
 
 
 def lower(recorder: OperatorRecording, mode: TorchDispatchMode, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Hands an operator to functorch, with the recorder still watching for what it makes of it."""
+    """Passes an operator to functorch, while the recorder intercepts the resulting operators."""
     func = _for_numbers(func, args, kwargs)
     recorder.lowering += 1
     try:

@@ -1,11 +1,11 @@
-"""Indexing a tensor by an integer that is known at run time only, or depends on sizes, or by a mask of one element.
+"""Indexing a tensor by an integer that is unbacked or depends on sizes, or by a mask of one element.
 
 `x[n - 1]`, `x[:, n] = 0` and `x[scores.argmax()]` take the number in C (applySlicing in
 torch/csrc/autograd/python_variable_indexing.cpp). An integer among the indices means `select` on its dimension, before
-anything else is looked at; as `select` it may stay symbolic.
+the other indices apply; as `select` it may stay symbolic.
 
-`loss[loss.isnan()] = 0` asks in C whether the mask holds: a mask without dimensions makes a new dimension of one, of
-which it takes all or nothing. As a mask with one element for that dimension, nothing is asked.
+For `loss[loss.isnan()] = 0`, C evaluates the mask: a mask without dimensions makes a new dimension of one, of which it
+takes all or nothing. As a mask with one element for that dimension, it is not evaluated.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dynamo_lite.capture.kernels.functorch import is_batched
 
 
 def without_numbers(recorder: OperatorRecording, tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, Any]:
-    """`(tensor, key)`, for which C asks for no number that is known at run time only.
+    """`(tensor, key)`, for which C needs no unbacked number.
 
     Each symbolic integer in the key is replaced by a `select` of the tensor. An integer tensor without dimensions is
     one: its value. So are bounds of slices. A mask without dimensions is replaced by one of one element. A condition on
-    sizes is answered: it is a mask, and no number.
+    sizes is evaluated: it is a mask, not a number.
     """
     items = key if isinstance(key, tuple) else (key,)
     if torch.SymBool in map(type, items):
@@ -99,7 +99,7 @@ def _is_integer(item: Any) -> bool:
 
 def _is_number(item: Any) -> bool:
     """Whether C would take the value of a tensor for an integer. (Bytes and bools are masks; an index that torch.vmap
-    maps over has a value for each round, and stays a tensor.)"""
+    maps over has a value for each element, and stays a tensor.)"""
     return (
         isinstance(item, torch.Tensor)
         and item.dim() == 0
@@ -144,7 +144,7 @@ def _dimensions(item: Any) -> int | None:
 
 
 def _depth(items: Any) -> int:
-    """The dimensions that a list (nested or not) or an array uses up: torch makes a tensor of it, maybe a mask."""
+    """The number of dimensions indexed by a list (nested or not) or an array, of which torch makes a tensor or mask."""
     depth, first = 0, items
     while isinstance(first, (list, tuple)) and first:
         depth, first = depth + 1, first[0]

@@ -1,8 +1,8 @@
-"""What the program has found out about the memory layout of tensors: its answers hold for the example's inputs only.
+"""The properties of memory layout that the program depends on: they hold for the example's inputs only.
 
-The program asks (`x.stride()`), or it does something whose outcome depends on layout: `x.contiguous()` is x itself or a
-copy. As long as only the values are used, both are right. Whether the two are one object, or share memory that is
-written or returned, is a question about layout as well.
+The program reads one (`x.stride()`), or its result depends on one: `x.contiguous()` is x itself or a copy. As long as
+only the values are used, both are right. Whether the two are one object, or share memory that is written or returned,
+depends on layout as well.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ ANSWERED: Mapping[Any, str] = MappingProxyType({
     aten.stride.default: "strides", aten.stride.int: "strides", aten.sym_stride.default: "strides",
     aten.sym_stride.int: "strides", aten.storage_offset.default: "offset", aten.sym_storage_offset.default: "offset",
 })  # fmt: skip
-"""Operators that answer a question about layout with numbers, and what they ask."""
+"""Operators that return layout properties as numbers, and the property."""
 
 COPIES_OR_VIEWS = frozenset({
     aten.reshape.default, aten.flatten.using_ints, aten.ravel.default, aten.reshape_as.default,
     aten.contiguous.default,
 })  # fmt: skip
-"""Operators whose result is a view of their argument, or a copy, as the argument lies in memory."""
+"""Operators whose result is a view of their argument or a copy, depending on the argument's memory layout."""
 
 FAILS_BY_LAYOUT = frozenset({
     aten.view.default, aten.view.dtype, aten.view_as.default, aten.view_as_complex.default, aten._unsafe_view.default,
 })  # fmt: skip
-"""Operators that raise a RuntimeError where their argument lies otherwise in memory."""
+"""Operators that raise a RuntimeError if their argument has another memory layout."""
 
 
 class LayoutQuestions:
-    """asked: "contiguity", "strides", "offset", "memory": what must be as in the example for the program to be right.
+    """asked: "contiguity", "strides", "offset", "memory": what the program requires to be as in the example.
 
-    chooses: whether an operator has viewed or copied, as layout decides.
-    copies: what may be a view in other calls, unless it is of an input (run/copies_or_views.py).
-    unasked: operators whose results may lie otherwise in memory than their stand-ins: the kernel could not be asked.
+    chooses: whether an operator has returned a view or a copy depending on layout.
+    copies: results that may be views in other calls, unless of an input (run/copies_or_views.py).
+    unasked: operators whose results may differ in layout from their fake tensors: the kernel could not be run.
     """
 
     def __init__(self, env: TorchShapeEnv | None) -> None:
         self._env = env
         self.asked: set[str] = set()
         self.unasked: set[str] = set()
-        self._open: dict[int, list[_Open]] = {}  # by memory: what is asked as soon as it matters whether it is shared
+        self._open: dict[int, list[_Open]] = {}  # by memory: the dependencies that apply once sharing matters
         self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
         self._kept: list[Any] = []  # that memory, so that no other gets its key
         self.copies: list[Copy] = []
@@ -63,7 +63,7 @@ class LayoutQuestions:
         self._told_apart: set[int] = set()  # memory of tensors whose attributes differ from those of a copy
 
     def expect(self, inputs: Iterable[Any]) -> None:
-        """Says what the inputs of the program are."""
+        """Sets the inputs of the program."""
         strided = (x for x in inputs if isinstance(x, FakeTensor) and x.layout is torch.strided)
         self._inputs = frozenset(map(storage_key, strided))
 
@@ -99,7 +99,7 @@ class LayoutQuestions:
             self._copied(tensor, result)
 
     def may_convert(self, tensor: Any, result: Any, options: Mapping[str, Any]) -> None:
-        """`Tensor.to`: with a memory format, it gives the tensor itself where that lies so in memory."""
+        """`Tensor.to`: with a memory format, it returns the tensor itself if that already has the format."""
         if options.get("memory_format") not in (None, torch.preserve_format):
             self.depends(tensor, result, "strides", is_recorded=result is not tensor)
 
@@ -122,15 +122,15 @@ class LayoutQuestions:
             self.asked.add("strides")
 
     def asked_for_base(self, tensor: torch.Tensor) -> None:
-        """The program asks whether a tensor is a view. What `reshape` gives is one as its argument lies in memory."""
+        """The program checks whether a tensor is a view, which for `reshape` depends on its argument's layout."""
         if self.chooses and not self.is_input(tensor):
             self.asked.add("strides")
 
     def returned(self, results: Iterable[torch.Tensor], held: Iterable[Any]) -> None:
         """These tensors are the program's results; `held` are parameters, buffers and constants that it reads.
 
-        Whether a result is a copy shows only where the caller has another name for what it may be a copy of: an input,
-        what the module holds, or another result.
+        Whether a result is a copy is visible only if the caller has another reference to its possible base: an input, a
+        tensor of the module, or another result.
         """
         results = [t for t in results if isinstance(t, FakeTensor) and t.layout is torch.strided]
         seen = {storage_key(t) for t in held if isinstance(t, FakeTensor) and t.layout is torch.strided}
@@ -146,8 +146,8 @@ class LayoutQuestions:
         return joined({key}, self._shared)
 
     def matters(self, tensor: Any, use: str) -> None:
-        """The tensor is "written", "returned" beside what it may be a copy of, "compared" with one by identity,
-        "changed" as an object (an attribute), or "watched" by a weak reference."""
+        """The tensor is "written", "returned" beside its possible base, "compared" with it by identity, "changed" as an
+        object (an attribute), or "watched" by a weak reference."""
         if not issubclass(type(tensor), FakeTensor) or tensor.layout is not torch.strided:
             return  # (isinstance would run the `__class__` of an object of the program)
         if use in ("changed", "watched"):
@@ -157,7 +157,7 @@ class LayoutQuestions:
             key = storage_key(tensor)
             opened = self._open.pop(key, [])
             if use == "written" and (copies := [one for one in opened if one.is_copy]):
-                self._open[key] = copies  # run/copies_or_views.py asks where it shows
+                self._open[key] = copies  # run/copies_or_views.py decides if it is visible
                 opened = [one for one in opened if not one.is_copy]
             for one in opened:
                 if one.is_recorded and use == "returned":
@@ -181,8 +181,8 @@ def joined(keys: set[int], groups: Iterable[set[int]]) -> set[int]:
 
 
 class Copy(NamedTuple):
-    """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes, or where inputs lie
-    otherwise in memory. Both by their memory: the tensors may die.
+    """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes, or if inputs have another
+    memory layout. Both are identified by their memory: the tensors may die.
 
     layout: sizes and strides of the one, sizes of the other, if they vary. where: the line, if sizes vary."""
 

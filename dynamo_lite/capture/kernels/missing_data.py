@@ -1,7 +1,7 @@
-"""What may go wrong while an operator runs on tensors without data: a refusal, the program's error, or ours.
+"""Classifies errors of operators on tensors without data: a graph break, the program's error, or ours.
 
-A shape error is the program's: eager would raise it too, and the program may catch it. That there is no data is ours:
-the program must not see it, or it would take a branch that it does not take in eager.
+A shape error is the program's: eager would raise it too, and the program may catch it. The lack of data is ours: the
+program must not see it, or it would take a branch that it does not take in eager.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FAKE_KERNEL = "register a fake kernel for it (torch.library.register_fake), or 
 
 
 def missing_data(func: Any, error: Exception) -> CaptureError | None:
-    """The refusal that `error`, raised by `func` on FakeTensors, amounts to; None if eager would raise it as well."""
+    """The graph break for `error`, raised by `func` on FakeTensors; None if eager would raise it as well."""
     name = str(func)
     if isinstance(error, DataDependentError):
         question = error.question
@@ -51,17 +51,17 @@ def missing_data(func: Any, error: Exception) -> CaptureError | None:
 
 
 def reads_data(what: str) -> CaptureError:
-    """The refusal of `what`, which needs the numbers in a tensor."""
+    """The graph break for `what`, which needs the numbers in a tensor."""
     return CaptureError("data-dependent-value", f"{what} needs the data of a tensor", _KEEP_AS_TENSOR, {"what": what})
 
 
 def wants_an_array(error: Exception) -> bool:
-    """Whether Python code of torch's gave a stand-in to numpy (`array / tensor` multiplies the array)."""
+    """Whether Python code of torch's passed a fake tensor to numpy (`array / tensor` multiplies the array)."""
     return str(error).startswith(_NO_NUMPY)
 
 
 def is_without_data(error: RuntimeError) -> bool:
-    """Whether C code that is no operator found no memory behind a stand-in (torch.tensor([x]) without a rule)."""
+    """Whether C code other than an operator found no memory behind a fake tensor (torch.tensor([x]) without a rule)."""
     return str(error).startswith(_NO_DATA)
 
 

@@ -1,7 +1,7 @@
-"""Where torch's C code takes a number and no symbol: F.interpolate(x, scale_factor=n), x.std(correction=k).
+"""Numbers that torch's C code does not take as symbols: F.interpolate(x, scale_factor=n), x.std(correction=k).
 
-Its argument parser and its schemas say so by a TypeError, or a RuntimeError of one wording. The call is then made again
-with the numbers: they are facts of the program, or a refusal where only run time knows them.
+Its argument parser and its schemas raise a TypeError, or a RuntimeError with a fixed message. The call is then repeated
+with the numbers: they become facts of the program, or a graph break if they are unbacked.
 
 A symbolic bool as an operand (`x * (n > 0)`) becomes a symbolic int: torch's rules convert an operand to the tensor's
 dtype with int() or float(), and int() of a SymBool takes its value.
@@ -62,10 +62,10 @@ _POWERS: dict[Any, Any] = {
     torch.ops.aten.pow.Scalar: torch.ops.aten.pow.Tensor_Tensor,
     torch.ops.aten.pow_.Scalar: torch.ops.aten.pow_.Tensor,
 }
-"""`v ** n` and `n ** v`, n a size or an int of the data, where autograd runs during the trace (torch.func.grad).
+"""`v ** n` and `n ** v`, n a size or an int of the data, if autograd runs during the trace (torch.func.grad).
 
-What torch computes a power's gradient with asks in C++ whether the number is zero, which a symbolic int has no answer
-to (torch 2.13: "NYI SymInt equality"). A tensor with the number gives the same powers, and a gradient without it.
+To compute a power's gradient, torch checks in C++ whether the number is zero, which fails for a symbolic int (torch
+2.13: "NYI SymInt equality"). A tensor with the number gives the same powers, and a gradient without the check.
 """
 
 

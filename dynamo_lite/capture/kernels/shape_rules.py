@@ -1,9 +1,9 @@
-"""Operators whose results have simple sizes, though torch's kernels decide on sizes on the way to them.
+"""Operators whose results have simple sizes, though torch's kernels decide on sizes to compute them.
 
 A recurrent layer is unrolled by its decomposition, which fixes the number of steps; a convolution chooses its backend
-by the batch's size. Neither matters for what a program records: one node, and the metadata of its result. The rules
-here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
-is a symbol (composites.py); what they do not cover is left to torch.
+by the batch's size. Neither matters for the recording: one node, and the metadata of its result. The rules here derive
+these from the sizes of the arguments, and record eager's demands on them. They are used only if a size is a symbol
+(composites.py); other cases are left to torch.
 
 Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp, LinearAlgebra.cpp and TensorAdvancedIndexing.cpp in
 aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
@@ -143,9 +143,9 @@ _orders: dict[Any, _Order | None] = {}
 def _order(
     env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: dict[str, Any], orders: Sequence[Any]
 ) -> _Order | None:
-    """In which of some orders of dimensions, from the outermost, the result lies in memory on the example's sizes.
+    """The order of dimensions, from the outermost, in which the result is laid out for the example, one of `orders`.
 
-    None if in none of them, or if the example does not tell them apart.
+    None if in none of them, or if the example does not distinguish them.
     """
     shown = [_example(env, a) if isinstance(a, torch.Tensor) else a for a in args]
     if any(a is not None and b is None for a, b in zip(args, shown)):
@@ -167,7 +167,7 @@ def _order(
 
 
 def _strides(shape: Sequence[int], order: _Order) -> _Order:
-    """The strides of a tensor that lies in memory without gaps, its dimensions in this order."""
+    """The strides of a tensor without gaps whose dimensions have this order in memory."""
     strides, step = [0] * len(shape), 1
     for dimension in reversed(order):
         strides[dimension] = step
@@ -176,7 +176,7 @@ def _strides(shape: Sequence[int], order: _Order) -> _Order:
 
 
 def _example(env: TorchShapeEnv, tensor: torch.Tensor) -> torch.Tensor | None:
-    """A stand-in with the example's sizes and strides; None for sizes that no example has."""
+    """A fake tensor with the example's sizes and strides; None for sizes that no example has."""
     sizes = [size if type(size) is int else env.hint_of(env.unwrap(size)) for size in tensor.shape]
     strides = [stride if type(stride) is int else env.hint_of(env.unwrap(stride)) for stride in tensor.stride()]
     if None in sizes or None in strides:
@@ -236,8 +236,8 @@ def affine_grid(
 
 
 def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
-    """An operator that works element by element, on tensors whose dimensions lie in their order, with gaps or expanded
-    as they may be: broadcast sizes, contiguous (TensorIterator.cpp, reorder_dimensions, leaves them in that order)."""
+    """An operator that works element by element, on tensors whose dimensions are in order, possibly with gaps or
+    expanded: broadcast sizes, contiguous (TensorIterator.cpp, reorder_dimensions, keeps them in that order)."""
     values = (*args, *kwargs.values())
     tensors = [a for a in values if isinstance(a, torch.Tensor)]
     if not tensors or any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in values):
@@ -276,7 +276,7 @@ def kron(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.T
     if any(type(t) is not FakeTensor or t.layout is not torch.strided for t in given) or left.device != right.device:
         return None
     if not all(_is_contiguous(env, t) for t in given):
-        return None  # the result's strides are the kernel's to say
+        return None  # only the kernel determines the result's strides
     rank = max(left.dim(), right.dim())
     sizes = [a * b for a, b in zip(*([1] * (rank - t.dim()) + [*t.shape] for t in given))]
     dtype = _dtype_of(aten.mul.Tensor, given, {})
@@ -315,7 +315,7 @@ def _is_multiple(size: Any, number: int) -> bool:
 
 
 def _expands(env: TorchShapeEnv, tensor: torch.Tensor, sizes: Sequence[Any]) -> bool:
-    """Whether a tensor is expanded to these sizes, which is demanded; False if the kernel has to say so."""
+    """Whether a tensor is expanded to these sizes, which is demanded; False if the kernel has to decide."""
     pairs = [(a, b) for a, b in zip(reversed(tensor.shape), reversed(sizes)) if type(a) is not int or a not in (1, b)]
     if tensor.dim() > len(sizes) or any(type(a) is int and type(b) is int for a, b in pairs):
         return False
@@ -348,7 +348,7 @@ def _is_contiguous(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
 
 
 def _is_in_order(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
-    """Whether each dimension lies within the one before it, for all sizes; an expanded one lies anywhere."""
+    """Whether each dimension is within the one before it in memory, for all sizes; an expanded one may be anywhere."""
     if _is_contiguous(env, tensor):
         return True
     dims = [(env.unwrap(size), env.unwrap(stride)) for size, stride in zip(tensor.shape, tensor.stride())]
@@ -362,7 +362,7 @@ def _is_in_order(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
 def _new_in_order(
     sizes: Sequence[Any], order: _Order, like: torch.Tensor, given: Sequence[torch.Tensor]
 ) -> torch.Tensor:
-    """A result that lies in memory without gaps, its dimensions in this order."""
+    """A result without gaps, its dimensions in this order in memory."""
     made = _new([sizes[dimension] for dimension in order], like, given)
     return made if order == tuple(range(len(order))) else made.permute([order.index(d) for d in range(len(order))])
 

@@ -1,4 +1,4 @@
-"""An operator on stand-ins whose sizes may be symbols: by a rule of ours (composites.py), or its own kernel."""
+"""Runs an operator on fake tensors with symbolic sizes: by a rule of ours (composites.py), or by its own kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COPIES_OR_VIEWS = COPIES_OR_VIEWS - {torch.ops.aten.contiguous.default, torch.o
 
 
 def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The operator's result. Its kernel may be run twice, where it asks if a size is 0 or 1 (larger_example.py)."""
+    """The operator's result. Its kernel may be run twice, if it checks whether a size is 0 or 1 (larger_example.py)."""
     if func._schema.is_mutable or not composites.is_symbolic(args):
         return _once(env, func, args, kwargs)
     kernel = functools.partial(_once, env, func, args, kwargs)

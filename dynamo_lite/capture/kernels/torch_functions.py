@@ -36,11 +36,11 @@ def allclose(
 
 
 def einsum(*args: Any) -> Any:
-    """torch.einsum(*args), with the order of contraction that the example's sizes give if sizes vary.
+    """torch.einsum(*args), with the order of contraction for the example's sizes if sizes vary.
 
-    Where opt_einsum is installed, torch asks it for the order of three or more tensors with the fewest multiplications,
-    and it takes the number of every size. The order changes how much there is to compute, and rounding; so no size is
-    fixed for it. Checked against torch 2.13.0 (torch/functional.py, einsum).
+    If opt_einsum is installed, torch uses it to order three or more tensors for the fewest multiplications, which takes
+    the number of every size. The order changes how much there is to compute, and rounding; so no size is fixed for it.
+    Checked against torch 2.13.0 (torch/functional.py, einsum).
     """
     if len(args) == 2 and isinstance(args[1], (list, tuple)):
         args = (args[0], *args[1])

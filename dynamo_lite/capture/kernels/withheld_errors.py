@@ -1,9 +1,9 @@
-"""Errors of eager's kernels that stand-ins do not raise, where the program may catch them.
+"""Errors of eager's kernels that fake tensors do not raise, if the program may catch them.
 
 A kernel without data checks sizes, and often neither the dtype ("not implemented for 'Long'") nor numbers (a complex
-bound, a probability of 2). Where nothing catches it, the exported program raises the error when it runs. Where a
-handler does, eager goes the handler's way: there the real kernel is asked, on memory of the same sizes. Operators that
-fail for some data only are data_errors.py's matter.
+bound, a probability of 2). If nothing catches it, the exported program raises the error when it runs. If a handler
+does, eager enters the handler: then the real kernel is run, on memory of the same sizes. Operators that fail for some
+data only are in data_errors.py.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def withheld(
     layout: LayoutQuestions,
     sizes_fit: bool = False,
 ) -> tuple[Exception, list[Any]] | None:
-    """(what eager raises for this call, the symbolic sizes that it rests on); None if it raises nothing on zeros, if
-    the program does not catch it, or if eager cannot be asked.
+    """(the exception of eager for this call, the symbolic sizes that it depends on); None if it raises nothing on
+    zeros, if the program does not catch it, or if eager cannot run.
 
-    sizes_fit: the operator is elementwise and a rule has its result, so that the answer does not rest on the sizes.
+    sizes_fit: the operator is elementwise and a rule has its result, so that the outcome does not depend on the sizes.
     """
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
@@ -111,8 +111,8 @@ def _is_short(size: Any) -> bool:
 
 
 def _key(value: Any, func: OpOverload, described: Callable[[Any], Any]) -> Any:
-    """What the answer rests on; None where it cannot be a key. Symbolic sizes are their numbers in the example, of
-    which the kernel is asked; where those have not been worked out, there is no key."""
+    """The key of the outcome; None if it is not hashable. Symbolic sizes are replaced by their values in the example,
+    on which the kernel runs; if those have not been computed, there is no key."""
     try:
         key = id(func), described(value)  # by id: the hash of an operator is a call of Python
         hash(key)

@@ -1,7 +1,7 @@
-"""Operators that change their first argument and hand it back: what is left to say is whether torch would refuse to.
+"""Operators that change their first argument and return it: a rule only decides whether torch would raise.
 
-It does where the sizes do not broadcast to those of the tensor that is written to, where the result's dtype cannot be
-cast to its own (ATen/native/TypeProperties.cpp, can_cast), and where its elements share memory.
+It raises if the sizes do not broadcast to those of the tensor that is written to, if the result's dtype cannot be cast
+to its own (ATen/native/TypeProperties.cpp, can_cast), and if its elements share memory.
 """
 
 from __future__ import annotations
@@ -82,4 +82,4 @@ RULES: dict[Any, Callable[..., bool]] = {
     aten.masked_fill_.Scalar: masked,
     aten.clamp_.default: clamped,
 }
-"""Whether the operator does nothing but change its first argument; False: it cannot be told, or torch would raise."""
+"""Whether the operator only changes its first argument; False if that is undecided, or torch would raise."""

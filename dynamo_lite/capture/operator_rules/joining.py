@@ -33,7 +33,7 @@ def cat(tensors: Sequence[Operand], dim: int = 0) -> Outs:
 
 
 def _is_empty(operand: Operand, rank: int) -> bool:
-    """Whether it has no elements. rank: that of what is joined; of a possible image torch asks it, for its layout."""
+    """Whether it has no elements. rank: that of the joined tensors; torch checks a possible image, for its layout."""
     return 0 in operand.shape if rank in (4, 5) else has(operand.shape, 0)
 
 
@@ -45,7 +45,7 @@ def _joins_contiguously(operand: Operand) -> bool:
 
 
 def _suggests_contiguous(operand: Operand) -> bool:
-    """Whether suggest_memory_format is surely contiguous (c10/core/MemoryFormat.h); False says nothing."""
+    """Whether suggest_memory_format is surely contiguous (c10/core/MemoryFormat.h); False means undecided."""
     if has((*operand.shape, *operand.stride), 0):
         return False
     operand = laid_out(operand)

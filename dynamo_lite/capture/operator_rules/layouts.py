@@ -26,7 +26,7 @@ from dynamo_lite.capture.operator_rules.sizes import for_layout, has, same
 def is_settled(operand: Operand) -> bool:
     """Whether the strides are those of a new tensor with the dimensions in this order.
 
-    Others (of dimensions of one element, with gaps) torch treats one way in kernels and another in their Python forms.
+    For others (dimensions of one element, gaps) torch's kernels and their Python forms differ.
     """
     if operand.is_contiguous:
         return operand.stride == contiguous_strides(operand.shape)
@@ -81,10 +81,10 @@ def broadcast(shapes: Sequence[Sizes]) -> tuple[int, ...] | None:
 def elementwise(
     operands: Sequence[Operand], direct: bool = True, in_order: bool = False
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """(shape, strides) of what an operator that works element by element makes of tensors.
+    """(shape, strides) of the result of an operator that works element by element.
 
-    direct: it works on the very tensors. False: on what it makes of them before (converted, compared with zero), whose
-    layouts may be others; then all must be in one plain layout. in_order: the first operand's layout counts first.
+    direct: it works on the very tensors. False: on intermediate ones (converted, compared with zero), whose layouts may
+    differ; then all must be in one plain layout. in_order: the first operand's layout counts first.
     """
     shape = broadcast([operand.shape for operand in operands])
     if shape is None:
@@ -105,10 +105,10 @@ def elementwise(
 
 
 def _agreed(shape: tuple[int, ...], operands: Sequence[Operand], in_order: bool) -> tuple[int, ...] | None:
-    """The strides that TensorIterator gives, where all of its ways to find them agree, and those of its Python forms.
+    """The strides by TensorIterator, if all of its ways to compute them agree, and those of its Python forms.
 
-    They differ in which layouts they look for first (of operands before or after they are broadcast), in the operand
-    that they ask first (unless it is known to be the first, `in_order`), and in the strides of dimensions of one
+    They differ in the layouts that they look for first (of operands before or after they are broadcast), in the operand
+    that they examine first (unless it is known to be the first, `in_order`), and in the strides of dimensions of one
     element.
     """
     given = [operand for operand in operands if operand.shape]
@@ -120,7 +120,7 @@ def _agreed(shape: tuple[int, ...], operands: Sequence[Operand], in_order: bool)
     orders = ways if in_order else [order for way in ways for order in permutations(way)]
     found = {strides_in_order(shape, _order(shape, order)) for order in orders}
     if all(operand.is_contiguous for operand in given):
-        found.add(contiguous_strides(shape))  # asked before channels-last
+        found.add(contiguous_strides(shape))  # checked before channels-last
     elif len(shape) in (4, 5) and all(operand.dim == len(shape) and is_channels_last(operand) for operand in given):
         found.add(channels_last_strides(shape))
     if len({*expanded}) == 1 and is_dense(shape, expanded[0]):
@@ -179,7 +179,7 @@ def _order(shape: Sizes, strides: Sequence[Sizes]) -> list[int]:
 
 
 def _compared(inner: int, outer: int, shape: Sizes, strides: Sequence[Sizes]) -> int:
-    """1 where the dimension `inner` belongs outside of `outer`, -1 where it is in its place, 0 where nothing says."""
+    """1 if the dimension `inner` belongs outside of `outer`, -1 if it is in its place, 0 if undecided."""
     for stride in strides:
         one, other = stride[inner], stride[outer]
         if one == 0 or other == 0:
@@ -192,7 +192,7 @@ def _compared(inner: int, outer: int, shape: Sizes, strides: Sequence[Sizes]) ->
 
 
 def view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] | None:
-    """The strides of a view of these sizes; None if there is no such view, or it cannot be told."""
+    """The strides of a view of these sizes; None if there is no such view, or it is undecided."""
     if has(shape, 0) or not shape or not wanted:
         return None
     if same(stride, contiguous_strides(shape)) and not (has(shape, 1) or has(wanted, 1)):

@@ -47,7 +47,7 @@ class Operand(NamedTuple):
 
 
 def laid_out(operand: Operand) -> Operand:
-    """The operand, its symbolic sizes and strides asked for a layout only."""
+    """The operand, with symbolic sizes and strides to be compared for a layout only."""
     shape, stride = (for_layout(part, operand.shape) for part in (operand.shape, operand.stride))
     return operand._replace(shape=shape, stride=stride)
 
@@ -133,7 +133,7 @@ def channels_last_strides(shape: Sizes) -> tuple[int, ...]:
 
 
 def strides_in_order(shape: Sizes, order: Sizes) -> tuple[int, ...]:
-    """The strides of a tensor without gaps whose dimensions lie in this order, the outermost first."""
+    """The strides of a tensor without gaps whose dimensions have this order in memory, the outermost first."""
     strides, step = [0] * len(shape), 1
     for dimension in reversed(order):
         strides[dimension] = step

@@ -89,7 +89,7 @@ def running_total(self: Operand, dim: int, *, dtype: torch.dtype | None = None) 
 def vector_norm(
     self: Operand, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Outs:
-    # Else torch asks whether there is anything; where there are gaps, also how to lay the squares out.
+    # Else torch checks whether there are elements; if there are gaps, also how to lay the squares out.
     is_told = ord == 2 and is_new_layout(self)
     is_empty = has(self.shape, 0) if is_told else 0 in self.shape
     if not self.dtype.is_floating_point or dtype is not None or is_empty:

@@ -1,8 +1,8 @@
-"""Symbolic sizes as the rules see them: arithmetic is that of expressions, a comparison is answered or not at all.
+"""Symbolic sizes in rules: arithmetic is that of expressions, a comparison is decided by the facts or not at all.
 
-A rule is written once, for numbers. With a `Size` among them it computes an expression; where it would have to decide
-something that the facts do not say, `Undecided` ends it, and the operator runs: then torch's kernel asks, and what it
-asks becomes a fact. So an answer of a rule needs no fact, and holds for all sizes that the facts admit.
+A rule is written once, for numbers. With a `Size` among them it computes an expression; if it needs a comparison that
+the facts do not decide, `Undecided` ends it, and the operator runs: then torch's kernel makes the comparison, whose
+outcome becomes a fact. So a rule's result needs no fact, and holds for all sizes that the facts admit.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
 
 class Undecided(Exception):
-    """A rule asked something about sizes that does not follow from the facts."""
+    """A rule needs a comparison of sizes that the facts do not decide."""
 
 
 class Size:
-    """An integer expression that is no constant."""
+    """An integer expression that is not a constant."""
 
     __slots__ = ("env", "node")
 
@@ -78,7 +78,7 @@ class Size:
         if divisor.as_constant() is None:
             if not self.made(divisor) >= 1:
                 raise Undecided
-            exact, rest = take_out(self.node, divisor)  # the form of `//` is by declared ranges: the facts say more
+            exact, rest = take_out(self.node, divisor)  # the form of `//` uses declared ranges: the facts are stronger
             if not rest.terms and not rest.const:
                 return self.made(exact)
         return self.made(self.node // divisor)
@@ -94,7 +94,7 @@ class Size:
 
     # -- comparisons
     def __eq__(self, other: object) -> bool:
-        """True for the same expression. What is only equal on some calls is not asked: it would need a fact."""
+        """True for the same expression. Equality on some calls only is not considered: it would need a fact."""
         if other is None:
             return False
         node = _node(other)
@@ -113,7 +113,7 @@ class Size:
         raise Undecided
 
     def _undecided(self, relation: Bool) -> bool:
-        """What is answered to a question that the facts leave open."""
+        """The outcome of a comparison that the facts leave open."""
         raise Undecided
 
     def __lt__(self, other: Any) -> bool:
@@ -135,11 +135,11 @@ class Size:
 
 
 class LayoutSize(Size):
-    """A size of which torch asks in order to lay a result out: the answer for all sizes from 2 on will do for it
-    (torch_env/decisions.py says why), if the example's is the same. No fact is needed.
+    """A size that torch compares for a result's layout: the outcome for all sizes from 2 on is used, if the example's
+    is the same (see torch_env/decisions.py). No fact is needed.
 
     Attributes:
-        large: that the sizes of the result are 2 or more: where one is 1, its stride means nothing.
+        large: that the sizes of the result are 2 or more: if one is 1, its stride is irrelevant.
     """
 
     __slots__ = ("large",)
@@ -168,10 +168,10 @@ class LayoutSize(Size):
 
 
 def slice_of(start: Any, end: Any, size: Any) -> tuple[Any, Any]:
-    """(where a slice begins, how many elements lie before its end): one expression each, right for every size.
+    """(the start of a slice, the number of elements before its end): one expression each, right for every size.
 
     start, end, size: ints or `Size`s, as the results. CPython's rule (PySlice_AdjustIndices): a negative bound counts
-    from the end, and both are cut to 0 ... size.
+    from the end, and both are clamped to 0 ... size.
     """
     first, last = _from_front(start, size), _least(_from_front(end, size), size)
     length = _least(last - first, last)  # last - max(first, 0)
@@ -179,7 +179,7 @@ def slice_of(start: Any, end: Any, size: Any) -> tuple[Any, Any]:
 
 
 def _from_front(given: Any, size: Any) -> Any:
-    """A bound counted from the front; it may lie outside of the tensor."""
+    """A bound counted from the front; it may be out of range."""
     known = _is_natural(given)
     if known is not None:
         return given if known else given + size
@@ -223,7 +223,7 @@ def _node(value: Any) -> Int:
 
 
 def reader(env: TorchShapeEnv) -> Callable[[Any], Any]:
-    """What a rule sees of an int or a SymInt here. Raises Undecided for a size that only run time knows."""
+    """Returns the function that converts an int or a SymInt for a rule. It raises Undecided for an unbacked size."""
 
     def read(value: Any) -> Any:
         if type(value) is int:
@@ -243,7 +243,7 @@ def reader(env: TorchShapeEnv) -> Callable[[Any], Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two sequences of sizes are plainly the same. False says nothing of symbolic ones."""
+    """Whether two sequences of sizes are equal without a fact. False does not mean that symbolic ones differ."""
     return len(one) == len(other) and all(_is_same(a, b) for a, b in zip(one, other))
 
 
@@ -254,13 +254,13 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def has(sizes: Any, number: int) -> bool:
-    """Whether one of the sizes is plainly this number. A symbolic one that may be 0 or 1 counts as another: what the
-    rules that ask so say holds for it too, but for the strides of tensors without elements."""
+    """Whether one of the sizes is this constant. A symbolic one that may be 0 or 1 counts as different: the results of
+    rules that call this hold for it too, except for the strides of tensors without elements."""
     return any(type(size) is int and size == number for size in sizes)
 
 
 def at_least_one(size: Any) -> Any:
-    """max(size, 1), as it stands in strides: without the max for a product of symbols, as for the environment."""
+    """max(size, 1), as used in strides: without the max for a product of symbols, as for the environment."""
     if not isinstance(size, Size):
         return max(size, 1)
     return size if size.env.is_size(size.node) else size.made(size.env.core.simplify(maximum(size.node, as_int(1))))

@@ -1,8 +1,8 @@
-"""The rules by operator, and the result that one of them gives.
+"""The rules by operator, and the result of a rule.
 
-A rule is a function with the operator's parameters: tensors are `Operand`s, what it returns is `Out`s. None says that
-it cannot tell, that torch would raise included; then the operator runs. Symbolic sizes are `sizes.Size`s; the switches
-that it does not know of (autocast, inference mode) keep all rules from being asked.
+A rule is a function with the operator's parameters: tensors are `Operand`s, results are `Out`s. A rule returns None if
+it cannot determine the result (for instance because torch would raise). The operator is then executed. Symbolic sizes
+are `sizes.Size`s. Under switches that rules do not handle (autocast, inference mode), no rule is used.
 
 tests/capture/test_operator_rules.py compares each with torch's FakeTensors on the samples of torch's own tests.
 """
@@ -54,7 +54,7 @@ RULES: dict[OpOverload, Callable[..., Outs]] = {
 }
 
 HOLDS_WIDER = frozenset({torch.ops.aten.slice.Tensor})
-"""Operators whose rule gives one expression for all sizes, where torch's kernel asks which of several it is."""
+"""Operators whose rule has one expression for all sizes, where torch's kernel decides between several."""
 
 IN_PLACE = frozenset(in_place.RULES)
 VIEWS = frozenset(views.RULES)
@@ -64,13 +64,13 @@ ASKS_MORE: frozenset[OpOverload] = current(
     Variant(frozenset(), until=(2, 14)),
     Variant(frozenset({torch.ops.aten.stack.default, torch.ops.aten.group_norm.default}), since=(2, 14)),
 )
-"""Operators of which this torch asks more about sizes that vary (whether they are 0 or 1) than their rules do."""
+"""Operators for which this torch makes more comparisons of sizes that vary (with 0 or 1) than their rules do."""
 
 OFF = os.environ.get("DYNAMO_LITE_RULES") == "0" or not torch.__version__.startswith(("2.13.", "2.14.", "2.15."))
 """Whether all operators run: for comparisons, and with another torch than the rules were compared with."""
 
 SHADOW = os.environ.get("DYNAMO_LITE_SHADOW") == "1"
-"""Whether operators run although a rule says their result, to compare the two."""
+"""Whether operators run although a rule has their result, to compare the two."""
 
 _CPU = torch.device("cpu")
 
@@ -78,7 +78,7 @@ _CPU = torch.device("cpu")
 def result_of(
     func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], env: TorchShapeEnv | None = None
 ) -> Result | None:
-    """What the operator gives for FakeTensors and constants; None where no rule says it.
+    """The result of the operator for FakeTensors and constants; None if no rule determines it.
 
     env: the environment of their symbolic sizes. The result's are `Size`s then, and hold without a further fact.
     """
@@ -108,10 +108,10 @@ def result_of(
 def only_changes(
     func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], env: TorchShapeEnv | None = None
 ) -> bool:
-    """Whether an operator does nothing but change the elements of its first argument, which it hands back.
+    """Whether an operator only changes the elements of its first argument and returns it.
 
-    False where no rule says so. What autograd would note is told by requires_grad alone: a tensor that is no leaf, and
-    no view, goes on requiring grad.
+    False if no rule applies. Autograd's changes then concern requires_grad alone: a tensor that is neither a leaf nor a
+    view still requires grad.
     """
     rule = in_place.RULES.get(func)
     if rule is None or OFF or torch.is_inference_mode_enabled() or not static_cache.is_without_autocast():
@@ -146,7 +146,7 @@ def check(
     func: OpOverload, said: Result, args: Sequence[Any], kwargs: dict[str, Any], out: Any,
     env: TorchShapeEnv | None = None, facts: int = 0,
 ) -> None:  # fmt: skip
-    """Holds a rule's result against what the operator has returned. Raises InternalError where they differ.
+    """Compares a rule's result with the operator's. Raises InternalError if they differ.
 
     env: the environment of symbolic sizes. facts: how many it had before the operator ran, which must need no further;
     of an operator in HOLDS_WIDER they must make both results one.
@@ -166,7 +166,7 @@ def check(
 
 
 def _under_facts(said: Result, env: TorchShapeEnv) -> Result:
-    """What a rule has said, in the form that the facts give it by now."""
+    """The result of a rule, simplified by the current facts."""
 
     def now(value: Any) -> Any:
         return value.made(env.core.simplify(value.node)) if isinstance(value, Size) else value
@@ -185,7 +185,7 @@ def _agree(said: Result, args: Sequence[Any], kwargs: dict[str, Any], out: Any, 
     given, outs = tensors_among([*args, *kwargs.values()]), tensors_among([out])
     if len(outs) != len(said.tensors) or not any(like.source is not None for like in said.tensors):
         return False
-    # Arguments share memory: of which of them it is a view the recipe does not say.
+    # Arguments share memory: the recipe does not determine of which of them it is a view.
     memory = [None if like.source is None else given[like.source].untyped_storage()._cdata for like in said.tensors]
     if any(m is not None and m != t.untyped_storage()._cdata for m, t in zip(memory, outs)):
         return False

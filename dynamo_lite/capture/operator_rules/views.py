@@ -121,7 +121,7 @@ def slice_(self: Operand, dim: int = 0, start: int | None = None, end: int | Non
         if type(count) is Size:
             count = count.settled()
             if type(count) is Size and count.is_one_at_most():
-                return None  # whether there is an element decides how all that follows lies in memory
+                return None  # whether there is an element decides the layout of the rest
         return _cut(self, at, first, count, step)
     first, stop, _ = slice(start, end).indices(size)
     count = max(stop - first + step - 1, 0) // step
@@ -168,7 +168,7 @@ def _selected(self: Operand, at: int, index: int) -> Out:
 
 def expand(self: Operand, size: Sequence[int], *, implicit: bool = False) -> Outs:
     missing = len(size) - self.dim
-    # What the stride of a new dimension of one element is, torch's forms differ in.
+    # torch's forms differ in the stride of a new dimension of one element.
     if missing < 0 or has(size[:missing], 1):
         return None
     shape, stride = [*size], [0] * len(size)

@@ -68,7 +68,7 @@ _HAS_REST: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 class CodeInfo:
-    """What the interpreter knows of one code object. It does not keep the code object alive."""
+    """The interpreter's data about one code object. It does not keep the code object alive."""
 
     __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "fused", "handler_table",
                  "kind", "known", "names", "offsets", "ops", "padding", "plain_count", "positions_table",
@@ -93,7 +93,7 @@ class CodeInfo:
         self.fused: tuple[Operation, ...] | None = None  # made at the second run (opcodes/fused.py)
         self.ran = False
         self.frame_stubs: dict[int, CodeType] = {}
-        self.known: dict[Any, Any] = {}  # what an observer has found out about the code
+        self.known: dict[Any, Any] = {}  # data of an observer about the code
 
     @property
     def code(self) -> CodeType:
@@ -116,7 +116,7 @@ class CodeInfo:
 
 
 infos: dict[int, CodeInfo] = {}
-"""What is decoded, by id(code): hashing a code object reads all of it, and equal ones may come from other files."""
+"""Decoded code, by id(code): hashing a code object reads all of it, and equal ones may come from other files."""
 _watchers: dict[int, KeyedRef] = {}
 
 
@@ -163,8 +163,8 @@ def instructions(code: CodeType) -> Iterator[tuple[int, Raw]]:
 def _decode(code: CodeType) -> tuple[tuple[Operation, ...], tuple[int, ...], dict[int, int]]:
     """(operations, the byte offset of each, byte offset -> index of the first operation at or after it).
 
-    One flat loop: what most instructions become is in `_FORMS`, and `expand` is asked for the others. An instruction
-    behind EXTENDED_ARG reports itself (its positions, its lasti) at its own offset, as CPython does.
+    One flat loop: most instructions are expanded by `_FORMS`, the others by `expand`. An instruction behind
+    EXTENDED_ARG reports itself (its positions, its lasti) at its own offset, as CPython does.
     """
     content, names, constants, handlers = code.co_code, code.co_names, code.co_consts, HANDLERS
     operations: list[Operation] = []
@@ -244,7 +244,7 @@ def _bytes_of_cache(content: bytes, position: int) -> int:
 
 
 _cached: dict[int, int] = {}
-"""What `_bytes_of_cache` has found, by opcode."""
+"""The results of `_bytes_of_cache`, by opcode."""
 
 
 def _target(name: str, arg: int, behind: int) -> int:
@@ -256,16 +256,16 @@ _KW_NAMES, _PRECALL = dis.opmap.get("KW_NAMES", -1), dis.opmap.get("PRECALL", -1
 _SAME, _NAME, _CONSTANT, _BIT, _JUMP, _FIXED, _NOTHING, _OTHER, _PREFIX = range(9)
 _BY_LOW_BIT: Final = {"LOAD_GLOBAL": ("LOAD_GLOBAL", "LOAD_GLOBAL_CALLEE"), "LOAD_ATTR": ("LOAD_ATTR", "LOAD_METHOD")}
 _OF_CODE: Final = frozenset({"RETURN_CONST", "LOAD_SUPER_ATTR", "FOR_ITER", "SEND"})
-"""Their expansion depends on the code object or on where they stand."""
+"""Their expansion depends on the code object or on their position."""
 _same: dict[int, Operation] = {}
 """Operations that an opcode and its argument make, whatever the code object, by both. Shared: most are, and each would
 be an object more for the collector."""
 _fixed: dict[tuple[int, int, bool], list[Operation]] = {}
-"""What `expand` says of the others, by opcode, argument, and whether it is behind KW_NAMES."""
+"""The results of `expand` for the others, by opcode, argument, and whether KW_NAMES precedes."""
 
 
 def _form_of(name: str) -> tuple[int, str]:
-    """How `expand` treats an instruction, so far as the name tells it, and the normal instruction."""
+    """How `expand` treats an instruction, as far as its name determines that, and the normal instruction."""
     if name == "EXTENDED_ARG":
         return _PREFIX, name
     if name in SAME:

@@ -1,11 +1,11 @@
-"""The code of a generator as that of a plain function, in which other instructions stand for its `yield`s and returns.
+"""The code of a generator as that of a plain function, with other instructions in place of its `yield`s and returns.
 
     sum(f(c) for c in pieces)       result = 0
                                     for c in pieces:
                                         result = result + f(c)       # in the place of `yield f(c)`
                                     return result
 
-So a loop of the generator is a loop of one frame, in which what consumes its items is a part of each round.
+So a loop of the generator is a loop of one frame, and the consumer of its items is a part of each iteration.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ KINDS: Final[dict[str, tuple[Sequence[Normal], Sequence[Normal], Sequence[Normal
     "all": _until("POP_JUMP_IF_FALSE", False),
     "next": ((("RETURN_VALUE", 0),), (("RETURN_VALUE", 0),), ()),
 }
-"""What consumes the items: (instead of a YIELD_VALUE, instead of a RETURN_VALUE, behind the last instruction).
+"""The consumer of the items: (instead of a YIELD_VALUE, instead of a RETURN_VALUE, behind the last instruction).
 
 fold: `result = step(result, item)`; append: `result.append(item)`; next: one item, by itself.
 """

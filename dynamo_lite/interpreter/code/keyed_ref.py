@@ -1,7 +1,7 @@
-"""A weak reference that knows the key under which something is kept, so that its callback needs no closure.
+"""A weak reference that has the key of its table entry, so that its callback needs no closure.
 
 There is one for each function, code object and tensor of a run; a closure beside each is four objects more for the
-collector and for every look at what a run has made.
+collector and for every search among the objects of a run.
 """
 
 from __future__ import annotations

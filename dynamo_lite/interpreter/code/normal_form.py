@@ -2,21 +2,21 @@
 
 `expand` turns one instruction of the running Python into zero or more *normal* instructions, each a pair
 (name, argument) whose argument is resolved: a constant's value, a name, an index into the frame's locals,
-an operator's symbol, the offset of a jump's target. What differs between versions is in the tables of this file;
+an operator's symbol, the offset of a jump's target. Differences between versions are in the tables of this file;
 the handlers (package `opcodes`) are written once, against the normal form.
 
 The differences in short (see https://docs.python.org/3/library/dis.html):
 
 =====================  ============================================================================================
-the value stack        NULL may stand before the callable (3.11, 3.12) or after it (from 3.13): CALL takes both
+the value stack        NULL is before the callable (3.11, 3.12) or after it (from 3.13): CALL takes both
 KW_NAMES, PRECALL      3.11/3.12 CALL after KW_NAMES becomes CALL_KW, which takes the names from the stack as in 3.13
 CALL_FUNCTION_EX       its keyword arguments are optional, by the argument; in 3.14 always on the stack, or NULL
 FOR_ITER               pops its iterator when exhausted (3.11); from 3.12 on the jump passes over END_FOR
 SEND                   pops its receiver when finished (3.11), or leaves it to END_SEND: the flag `pops`
-COMPARE_OP             the operator's index moved (3.12, 3.13); 3.13 may ask for the truth of the result: + TO_BOOL
+COMPARE_OP             the operator's index moved (3.12, 3.13); 3.13 may convert the result to bool: + TO_BOOL
 fused instructions     LOAD_FAST_LOAD_FAST, STORE_FAST_*, RETURN_CONST are split again
 BINARY_OP []           3.14: BINARY_SUBSCR again
-LOAD_FAST_CHECK        LOAD_FAST, which tells an unbound variable in all versions
+LOAD_FAST_CHECK        LOAD_FAST, which checks for an unbound variable in all versions
 LOAD_FAST_BORROW       3.14: LOAD_FAST; LOAD_SMALL_INT, LOAD_COMMON_CONSTANT: LOAD_CONST
 with                   3.14 has LOAD_SPECIAL for BEFORE_WITH: NULL is beside __exit__, and __exit__ is looked up first
 intrinsics             CALL_INTRINSIC_1/2 n becomes an instruction of its own, named as in 3.11 where there was one
@@ -63,7 +63,7 @@ SAME = frozenset({
     "DELETE_FAST", "MAKE_CELL", "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF",
     "CONVERT_VALUE", "MAKE_FUNCTION", "BUILD_TEMPLATE",
 })  # fmt: skip
-"""Carried over by name, the argument being the number as it stands."""
+"""Carried over by name, with the number as the argument."""
 
 NAMES = frozenset({
     "LOAD_NAME", "STORE_NAME", "DELETE_NAME", "STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL",
@@ -95,9 +95,9 @@ INTRINSICS_2 = ("INTRINSIC_2_INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND"
                 "SET_FUNCTION_TYPE_PARAMS", "SET_TYPEPARAM_DEFAULT")  # fmt: skip
 
 COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any)
-"""What LOAD_COMMON_CONSTANT loads (3.14, Include/internal/pycore_opcode_utils.h), whatever the builtins hold."""
+"""The values of LOAD_COMMON_CONSTANT (3.14, Include/internal/pycore_opcode_utils.h), independent of the builtins."""
 SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
-"""What LOAD_SPECIAL looks up on the type."""
+"""The names that LOAD_SPECIAL looks up on the type."""
 
 _COMPARE_SHIFT = {(3, 11): 0, (3, 12): 4}.get(VERSION, 5)
 

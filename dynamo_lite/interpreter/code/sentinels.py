@@ -1,4 +1,4 @@
-"""Marks that stand where CPython has a NULL pointer: values that no program can hold, compared by identity.
+"""Sentinels for CPython's NULL pointers: values that no program can hold, compared by identity.
 
 Plain objects, because the garbage collector tracks the instances of any class that is written in Python, and
 gc.get_objects() must not show these to the program.
@@ -23,7 +23,7 @@ STUB: Final[Any] = object()
 
 
 def cell_value(cell: CellType) -> Any:
-    """What a cell holds; UNBOUND if it is empty."""
+    """The contents of a cell; UNBOUND if it is empty."""
     try:
         return cell.cell_contents
     except ValueError:

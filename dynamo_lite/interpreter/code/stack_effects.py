@@ -1,4 +1,4 @@
-"""What instructions of the normal form take off the stack and leave there, where their argument does not matter."""
+"""The stack effects of instructions of the normal form whose effect does not depend on their argument."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ HEAP_OR_IMMUTABLE: Final = HEAP_TYPE | IMMUTABLE_TYPE
 def is_changeable(cls: type) -> bool:
     """Whether Python code made the class or may change it.
 
-    False for what is written in C and fixed, whether the type is static or, as more are in each version of CPython, a
-    heap type. A few C types may be changed (`_random.Random`, what pybind11 makes), and count as Python's.
+    False for a fixed class written in C, whether the type is static or, as more are in each version of CPython, a heap
+    type. A few C types may be changed (`_random.Random`, those of pybind11), and count as Python's.
     """
     changeable: bool = flags_of(cls) & HEAP_OR_IMMUTABLE == HEAP_TYPE
     return changeable

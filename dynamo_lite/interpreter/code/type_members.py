@@ -1,4 +1,4 @@
-"""What a class consists of, past what a metaclass may define under the same names (`__mro__`, `__dict__`)."""
+"""The members of a class, read past definitions of a metaclass under the same names (`__mro__`, `__dict__`)."""
 
 from __future__ import annotations
 

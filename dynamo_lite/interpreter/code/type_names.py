@@ -17,7 +17,7 @@ def type_name(cls: type) -> str:
 
 
 def qualified_name(cls: type) -> str:
-    """What %T and %N of PyErr_Format say since 3.13: module.qualname, but for builtins and __main__."""
+    """The text of %T and %N of PyErr_Format since 3.13: module.qualname; only qualname for builtins and __main__."""
     qualname: str = type.__dict__["__qualname__"].__get__(cls)
     module = type.__dict__["__module__"].__get__(cls)
     return qualname if module in ("builtins", "__main__") or not isinstance(module, str) else f"{module}.{qualname}"

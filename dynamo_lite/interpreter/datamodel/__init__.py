@@ -1,7 +1,7 @@
 """Python's data model as opcodes and lookasides use it; every function takes the interpreter first.
 
-One law holds for all of them: what is built in runs natively at C speed, what is a Python function is interpreted.
-trampolines.py says how C code's own dispatch enters the interpreter.
+One law holds for all of them: built-in functions run natively at C speed, Python functions are interpreted.
+trampolines.py describes how C code's own dispatch enters the interpreter.
 
 Called by the opcodes and lookasides. Imports `interpreter/code` and the observer's protocol.
 """

@@ -1,8 +1,8 @@
-"""Which Python functions get a trampoline before C code runs: those that it may call of what it is handed.
+"""Which Python functions get a trampoline before C code runs: those that it may call through its operands.
 
-There are two answers for a class. *All* of its functions are armed where its instances are handed to code that may call
-any method. Operators, the reading of attributes and the built-in containers and iterators call special methods and
-properties, and methods that a protocol names (`keys`, `read`): *narrowly* armed are these alone, of a model's class a
+There are two sets for a class. *All* of its functions are armed if its instances are handed to code that may call any
+method. Operators, the reading of attributes and the built-in containers and iterators call special methods and
+properties, and methods that a protocol names (`keys`, `read`): only these are *narrowly* armed, of a model's class a
 few of a hundred.
 """
 
@@ -42,7 +42,7 @@ _WITH_PROTOCOLS = (
     *(io.TextIOWrapper, io.BufferedRandom, io.StringIO, io.RawIOBase),
 )
 _BY_NAME: Final = frozenset().union(*map(dir, _WITH_PROTOCOLS))
-"""What C code calls by name: the methods of the types that stand for the protocols, special ones included."""
+"""The names that C code calls: the methods of the types that represent the protocols, special ones included."""
 
 
 class Armed:
@@ -52,7 +52,7 @@ class Armed:
 
     def __init__(self) -> None:
         self.known: dict[type, bool] = {}
-        """type → whether its instances are classes or arrays, of which `arm_operand` asks more"""
+        """type → whether its instances are classes or arrays, which `arm_operand` inspects"""
         self.kinds: dict[type, Callable[[Any, Armed], None] | None] = dict.fromkeys(HOLD_NO_FUNCTIONS)
         """type → how its instances are looked through"""
         self.shallow: set[type] = set()
@@ -88,7 +88,7 @@ class Arming:
         self._thread = get_ident()
 
     def release(self) -> None:
-        """Gives every armed function its own code back and forgets what was cached."""
+        """Gives every armed function its own code back and clears the caches."""
         for entry in self._armed:
             fn = entry.ref()
             if fn is not None and (consts := fn.__code__.co_consts) and consts[-1] is entry:
@@ -113,7 +113,7 @@ class Arming:
             scan(value, armed)
 
     def arm_shallow(self, value: Any, armed: Armed | None = None) -> None:
-        """Arms `value`'s type, and `value` if it is a function or class; not what a container holds."""
+        """Arms `value`'s type, and `value` if it is a function or class; not the elements of a container."""
         armed = armed or self.all
         kind = type(value)
         if kind not in armed.known:
@@ -138,7 +138,7 @@ class Arming:
             function.__code__.co_consts[-1].unprompted = True
 
     def arm_operand(self, value: Any, armed: Armed | None = None) -> None:
-        """Arms what an operator may call for a class (see `arm_class`), or for a numpy array that holds objects."""
+        """Arms the functions that an operator may call of a class (see `arm_class`), or of a numpy array of objects."""
         if issubclass(type(value), type):
             self.arm_class(value, armed)
         else:
@@ -324,7 +324,7 @@ class Arming:
                 self.arm_attribute(value)
 
     def arm_attribute(self, value: Any, armed: Armed | None = None) -> None:
-        """Arms a class attribute: a function, what a descriptor wraps, a descriptor's own `__get__`."""
+        """Arms a class attribute: a function, the function wrapped by a descriptor, a descriptor's own `__get__`."""
         kind = type(value)
         armed = armed or self.all
         if kind is FunctionType:

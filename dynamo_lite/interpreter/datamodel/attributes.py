@@ -24,7 +24,7 @@ _module_dict: Any = vars(ModuleType)["__dict__"].__get__
 
 
 def type_lookup(cls: type, name: str) -> Any:
-    """What `cls` or its bases have under `name`, unbound, or MISSING (CPython's _PyType_Lookup)."""
+    """The attribute `name` of `cls` or its bases, unbound, or MISSING (CPython's _PyType_Lookup)."""
     for base in mro_of(cls) or ():
         namespace = namespace_of(base)
         if name in namespace:

@@ -1,5 +1,5 @@
-"""What C code does with Python functions that its operands hold: the types that lead to none, those that hold some, and
-the callables that look at their operands only.
+"""Python functions that C code may call through its operands: the types that lead to none, those that hold some, and
+the callables that only inspect their operands.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def is_array_type(kind: type) -> bool:
 
 
 def elements_of(value: Any) -> list[Any]:
-    """What a container holds, read by C so that no override of a subclass runs."""
+    """The elements of a container, read by C so that no override of a subclass runs."""
     kind = type(value)
     if issubclass(kind, list):
         return list.__getitem__(value, slice(None))
@@ -87,7 +87,7 @@ SHALLOW: frozenset[Any] = frozenset(
 (A key of a user type arms that type; keys stored in a dict beside it are then armed as well unless they are of
 another user type with the same hash that the program never touched.)"""
 
-_METHODS = C_FUNCTIONS - {types.ClassMethodDescriptorType}  # dict.fromkeys walks through what it is given
+_METHODS = C_FUNCTIONS - {types.ClassMethodDescriptorType}  # dict.fromkeys iterates over its argument
 _PLAIN_CLASSES: tuple[type, ...] = (
     object, list, tuple, dict, set, frozenset, OrderedDict, deque, str, bytes, bytearray, int, float, complex, bool,
     range, slice, enumerate, zip, reversed, types.MappingProxyType,

@@ -1,4 +1,4 @@
-"""What a call calls: the callable that tables are keyed by. A bound C method is its type's descriptor."""
+"""The target of a call: the callable that tables are keyed by. A bound C method is its type's descriptor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _static_methods: dict[tuple[type, str], Any] = {}
 
 
 def _overridden(cls: type, name: str, kind: type, otherwise: Any) -> Any:
-    """What super() has bound where a class written in Python has a method of its own: the first of C's that follows."""
+    """The method bound by super() where a class written in Python overrides it: the first one in C that follows."""
     for base in mro_of(cls) or ():
         found = namespace_of(base).get(name)
         if type(found) is kind:

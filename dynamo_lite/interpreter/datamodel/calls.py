@@ -29,7 +29,7 @@ def call_class(vm: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def construct(vm: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `type.__call__` does: `__new__`, and `__init__` if an instance of `cls` came back."""
+    """Implements `type.__call__`: `__new__`, then `__init__` if the result is an instance of `cls`."""
     flags = cls.__flags__
     if flags & _NOT_INSTANTIABLE or (len(args) != 3 if cls is type else flags & HEAP_OR_IMMUTABLE != HEAP_TYPE):
         return native(vm, cls, args, kwargs)
@@ -69,7 +69,7 @@ def initialise(vm: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def native(vm: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A native call with trampolines open, told to the observer."""
+    """A native call with trampolines open, reported to the observer."""
     result = vm.trampolines.call(fn, args, kwargs)
     return result if vm.after_native_call is None else vm.after_native_call(fn, args, kwargs, result)
 

@@ -25,7 +25,7 @@ PLAIN_BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul, "%": operator.mod, "|": operator.or_, "**": operator.pow, ">>": operator.rshift,
     "-": operator.sub, "/": operator.truediv, "^": operator.xor,
 }  # fmt: skip
-"""What CPython does for `a + b`, by symbol."""
+"""CPython's function for `a + b`, by symbol."""
 PLAIN_INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.iadd, "&": operator.iand, "//": operator.ifloordiv, "<<": operator.ilshift, "@": operator.imatmul,
     "*": operator.imul, "%": operator.imod, "|": operator.ior, "**": operator.ipow, ">>": operator.irshift,
@@ -39,7 +39,7 @@ _UNARY_OPERATORS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": ope
 
 
 def _look(vm: Any, *operands: Any) -> None:
-    """Tells the observer that a built-in operator sees these (their elements too: `==`, `+` of lists)."""
+    """Reports to the observer that a built-in operator reads these (their elements too: `==`, `+` of lists)."""
     if vm.on_look is not None:
         for operand in operands:
             if type(operand) not in HOLD_NO_FUNCTIONS:
@@ -108,7 +108,7 @@ def _equality(operation: Callable[[Any, Any], Any]) -> Binary:
 
 
 def look_by_identity(vm: Any, a: Any, b: Any) -> None:
-    """Tells the observer of `a == b` where that asks whether they are one object."""
+    """Reports `a == b` to the observer as an identity check if it compares by identity."""
     kind = type(a)
     if vm.on_look is None or kind is not type(b) or kind.__eq__ is not object.__eq__ or kind.__dictoffset__ == 0:
         return
@@ -158,7 +158,7 @@ def compare(vm: Any, symbol: str, a: Any, b: Any) -> Any:
 
 
 def truth(vm: Any, x: Any) -> bool:
-    """`bool(x)`: `__bool__`, else `__len__`, else True. The observer may answer for what is not an atom."""
+    """`bool(x)`: `__bool__`, else `__len__`, else True. The observer may decide if x is not an atom."""
     kind = type(x)
     if kind in _NUMBERS:
         return bool(x)
@@ -184,5 +184,5 @@ def is_(vm: Any, left: Any, right: Any) -> bool:
 
 
 def eq(vm: Any, a: Any, b: Any) -> bool:
-    """Equality as containers ask it (PyObject_RichCompareBool): identity first, then the truth of `a == b`."""
+    """Equality in containers (PyObject_RichCompareBool): identity first, then the truth of `a == b`."""
     return a is b or truth(vm, COMPARE["=="](vm, a, b))

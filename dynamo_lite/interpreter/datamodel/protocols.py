@@ -1,8 +1,8 @@
 """Python's data model as opcodes and lookasides use it; every function takes the interpreter first.
 
-One law holds for all of them: what is built in runs natively at C speed, what is a Python function is interpreted.
-See trampolines.py for how C code's own dispatch enters the interpreter. The parts: attributes, operators and calls in
-the files beside this one; containers, iteration and conversions here.
+One law holds for all of them: built-in functions run natively at C speed, Python functions are interpreted. See
+trampolines.py for how C code's own dispatch enters the interpreter. The parts: attributes, operators and calls in the
+files beside this one; containers, iteration and conversions here.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def delitem(vm: Any, container: Any, key: Any) -> None:
 
 
 def contains(vm: Any, container: Any, item: Any) -> bool:
-    """`item in container`: `__contains__`, else iteration, with equality as containers ask it."""
+    """`item in container`: `__contains__`, else iteration, with equality as in containers."""
     kind = type(container)
     if vm.on_look is not None:
         vm.on_look("key", container, item)
@@ -110,7 +110,7 @@ def length(vm: Any, x: Any) -> int:
 
 
 def iter_(vm: Any, x: Any) -> Any:
-    """`iter(x)`. Functions that the iterator holds (a `map` from outside) are armed here, once."""
+    """`iter(x)`. Functions that the iterator holds (a `map` made before the run) are armed here, once."""
     if vm.on_look is not None:
         vm.on_look("keys" if issubclass(type(x), dict) else "items", x)
     if type(x) in _SIZED:
@@ -132,9 +132,9 @@ def next_(vm: Any, iterator: Any) -> Any:
 
 
 def call_length_hint(vm: Any, x: Any) -> None:
-    """What C code asks before it makes a list of `x` (PyObject_LengthHint): shows where Python answers.
+    """Calls a `__len__` or `__length_hint__` in Python that C code would call first (PyObject_LengthHint).
 
-    The answer is not used: a stand-in for a number stays what it is.
+    The result is not used, so a symbolic size stays symbolic.
     """
     length = type_lookup(type(x), "__len__")
     if type(length) is FunctionType:

@@ -24,7 +24,7 @@ _LOOK_UP = frozenset({"dynamo_lite.interpreter.datamodel.protocols", "dynamo_lit
 
 
 def _is_asked_by_tables(fn: FunctionType, args: tuple[Any, ...]) -> bool:
-    """Whether `fn` is what a dict or set calls of its first argument."""
+    """Whether `fn` is the `__hash__` or `__eq__` of its first argument, which a dict or set calls."""
     kind: Any = type(args[0]) if args else object
     return fn is kind.__hash__ or fn is kind.__eq__
 
@@ -56,7 +56,7 @@ class Entry:
             if running[-1].vm.call_aside is not None:
                 return running[-1].vm.call_aside(fn, args)
         if _copying and slots and type(slots[0]) is str and slots[0] == "function.__new__":
-            return None  # an audit hook, told of the copy that is being made: no event of the program
+            return None  # an audit hook, called for the copy that is being made: not an event of the program
         return self.pristine(fn)(*args, **(kwargs or {}))
 
     def _arguments(self, slots: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
@@ -87,7 +87,7 @@ class Entry:
 
 @functools.cache
 def _template(slots: int) -> tuple[CodeType, tuple[Any, ...]]:
-    """A trampoline with so many parameters, and its constants but for the last, which is the Entry."""
+    """A trampoline with so many parameters, and its constants except for the last, which is the Entry."""
     names = ", ".join(f"p{i}" for i in range(slots))
     namespace: dict[str, Any] = {}
     with warnings.catch_warnings():

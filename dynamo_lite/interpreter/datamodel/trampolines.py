@@ -1,17 +1,17 @@
 """Trampolines: how C code that calls Python back stays inside the interpreter.
 
-`sorted(key=f)`, a dict lookup that meets a user `__eq__`, `a + b` with `__radd__`, a property, the
-`__set_name__` that `type.__new__` calls: each time C code calls a Python function. Instead of a copy of each
-such C function in Python, the *Python function* gets a trampoline. While a run lasts, its `__code__` is swapped for a
-trampoline with the same signature, whose body is one call back into `vm.call`. So CPython's own C code keeps
-deciding what is called, when and how often, and only what it calls is interpreted.
+`sorted(key=f)`, a dict lookup that meets a user `__eq__`, `a + b` with `__radd__`, a property, the `__set_name__` that
+`type.__new__` calls: each time C code calls a Python function. Instead of a copy of each such C function in Python, the
+*Python function* gets a trampoline. During a run, its `__code__` is swapped for a trampoline with the same signature,
+whose body is one call back into `vm.call`. So CPython's own C code still determines the function called, the time and
+the number of calls, and only the callee is interpreted.
 
 * A function is *armed* (gets its trampoline) when it, or an object that leads to it, is about to be handed to C code.
-* Trampolines are *open* only while a native call made by the interpreted program lasts. While the interpreter itself
+* Trampolines are *open* only during a native call made by the interpreted program. While the interpreter itself
   runs they are closed, and an armed function that our own Python happens to call (an `Enum.__hash__`, say) just runs.
 * `Trampolines.release()` gives each function its own code back.
 
-Nothing is written into the function but `__code__`; `original_code` answers for the program, which never sees a
+Only `__code__` of the function is written; `original_code` returns the original to the program, which never sees a
 trampoline.
 """
 
@@ -33,7 +33,7 @@ class Trampolines(Arming):
         super().__init__(vm)
         self.open = False
         self.entered: FunctionType | None = None
-        """What C code has called back last."""
+        """The last function that C code has called back."""
 
     def call(
         self,
@@ -43,7 +43,7 @@ class Trampolines(Arming):
         key: Any = None,
         full_args: tuple[Any, ...] | None = None,
     ) -> Any:
-        """Calls the C callable `fn` natively; what it calls back is interpreted.
+        """Calls the C callable `fn` natively; its callbacks are interpreted.
 
         For a bound method of a C type, `key` is the type's descriptor and `full_args` begin with the instance.
         """
@@ -101,7 +101,7 @@ class Trampolines(Arming):
             self.open = was
 
     def apply_shallow(self, operation: Callable[..., Any], *operands: Any) -> Any:
-        """A built-in operation that uses its operands only (`+`, indexing, attribute access), not what they contain."""
+        """A built-in operation that uses only its operands (`+`, indexing, attribute access), not their contents."""
         armed = self.narrowly
         for operand in operands:
             holds = armed.known.get(type(operand))

@@ -1,6 +1,6 @@
 """The control-flow graph of one code object, over the instructions of `CodeInfo.ops` by index.
 
-An exception is no edge: a side of a branch that raises joins nowhere. Liveness alone (liveness.py) follows the edges to
+An exception is not an edge: a branch side that raises has no join. Only liveness (liveness.py) follows the edges to
 exception handlers, so that no variable is missed that a handler reads.
 """
 
@@ -27,14 +27,14 @@ _BRANCHES: Final = frozenset(
 
 
 class FlowGraph:
-    """What is known of the control flow of one code object; made when its first branch on data is met.
+    """The control flow of one code object; made when its first branch on data is met.
 
     Attributes:
         names: the name of each instruction in the normal form.
         args: its argument.
         successors: the instructions that may follow each.
-        same: for each instruction the first that begins the same way to the return (tails.py). Joins, loops and
-            successors are told by these.
+        same: for each instruction the first one with an equal path to the return (tails.py). Joins, loops and
+            successors are determined by these.
     """
 
     def __init__(self, info: CodeInfo) -> None:
@@ -65,11 +65,11 @@ class FlowGraph:
         return (index + 1,) if index + 1 < len(self.names) else ()
 
     def at(self, index: int) -> int:
-        """The instruction that stands for `index`."""
+        """The instruction that represents `index`."""
         return END if index == END else self.same[index]
 
     def places(self, indices: Iterable[int]) -> set[int]:
-        """All instructions that some stand for."""
+        """All instructions that are represented by these."""
         wanted = set(indices)
         return {index for index, first in enumerate(self.same) if first in wanted}
 
@@ -135,7 +135,7 @@ class FlowGraph:
         return found
 
     def end_of_jumps(self, at: int) -> int:
-        """Where an instruction leads that may be a jump (3.12 goes round a loop by one of its own)."""
+        """The target of an instruction, through any chain of jumps (3.12 closes a loop with a jump of its own)."""
         seen: set[int] = set()
         while at != END and self.names[at] == "JUMP" and at not in seen:
             seen.add(at)

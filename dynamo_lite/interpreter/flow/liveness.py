@@ -11,7 +11,7 @@ _READS = frozenset(
     {"LOAD_FAST", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "MAKE_CELL",
      "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF"}
 )  # fmt: skip
-"""Instructions that need what is in a variable's place: its value, or its cell."""
+"""Instructions that need the contents of a variable's place: its value, or its cell."""
 
 
 def live_variables(

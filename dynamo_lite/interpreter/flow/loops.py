@@ -9,10 +9,10 @@ from dynamo_lite.interpreter.flow.graph import END, TESTS, FlowGraph
 
 
 class Loop(NamedTuple):
-    """A loop as a jump sees it.
+    """A loop from the view of a jump.
 
-    `again` is where the jump leads if the loop goes round, `leave` where it leads otherwise; `tests` are the jumps
-    between the same two places (CPython writes the test of a `while` twice), and `beyond` is where all ways meet.
+    `again` is the target of the jump if the loop continues, `leave` the target if not; `tests` are the jumps with the
+    same two targets (CPython writes the test of a `while` twice), and `beyond` is where all paths meet.
     """
 
     again: int
@@ -21,13 +21,13 @@ class Loop(NamedTuple):
     beyond: int
 
     def goes_if(self, flow: FlowGraph, test: int) -> bool:
-        """The truth with which this jump goes round again."""
+        """The truth value for which this jump begins another iteration."""
         taken = flow.names[test].endswith("_TRUE")
         return taken if flow.end_of_jumps(flow.args[test]) == self.again else not taken
 
 
 def loop_at(flow: FlowGraph, branch: int, avoiding: set[int]) -> Loop | None:
-    """The loop that `branch` decides to go round again, if it does. avoiding: where loops around it are tested."""
+    """The loop whose next iteration `branch` decides, or None. avoiding: the tests of enclosing loops."""
     if flow.names[branch] not in TESTS:
         return None
     both = flow.ways(branch)
@@ -43,10 +43,10 @@ def loop_at(flow: FlowGraph, branch: int, avoiding: set[int]) -> Loop | None:
 
 
 def exits_of(flow: FlowGraph, again: int, tests: Iterable[int], leave: int, avoiding: set[int]) -> tuple[int, ...]:
-    """Where ways lead out of the body of a loop otherwise than by its test: `return`, `break` past an `else`.
+    """The exits from the body of a loop other than by its test: `return`, `break` past an `else`.
 
-    Each is the first instruction behind which no round goes on. A way that comes to `leave` in any case is none. (The
-    body are the instructions between `again` and a test that lead to a test; avoiding: where loops around are tested.)
+    Each is the first instruction from which no iteration continues, unless all its paths reach `leave`. (The body: the
+    instructions between `again` and a test that lead to a test; avoiding: the tests of enclosing loops.)
     """
     heads = {*tests}
     body = _body(flow, again, heads, leave, avoiding)

@@ -1,10 +1,10 @@
-"""Instructions that begin the same way to the return of the frame.
+"""Instructions with equal paths to the return of the frame.
 
-CPython 3.12 and 3.13 write a short end of a function once for each way that comes to it (inline_small_exit_blocks in
-Python/flowgraph.c; all versions do so with a `finally`): then no instruction is common to the ways, though they meet.
-Two instructions without a loop behind them are the same if they were written for the same place in the source, do the
-same, and what follows is the same. (Not if only what they do is the same: `x = 1` and `x = 2` would meet within the
-statement. The `return None` at the end of a function has no place of its own.)
+CPython 3.12 and 3.13 write a short end of a function once for each path that reaches it (inline_small_exit_blocks in
+Python/flowgraph.c; all versions do so with a `finally`): then no instruction is common to the paths, though they meet.
+Two instructions without a loop behind them are equal if they were written for the same place in the source, do the
+same, and are followed by equal instructions. (The same operation alone is not enough: `x = 1` and `x = 2` would meet
+within the statement. The `return None` at the end of a function has no place of its own.)
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _from_the_end(successors: Sequence[tuple[int, ...]], end: int) -> list[int]:
 
 
 def _argument(name: str, arg: Any, following: tuple[int, ...]) -> Hashable:
-    """What tells the arguments of two instructions of one name apart. Jumps are told by where they lead."""
+    """A key that distinguishes the arguments of two instructions of one name. Jumps differ by their targets."""
     if len(following) > 1:
         return len(following)
     if name == "LOAD_CONST" or not isinstance(arg, (int, str)):

@@ -115,7 +115,7 @@ def make_super(cls: Any, self: Any) -> Any:
 
 
 def _implicit_arguments(vm: VM) -> tuple[Any, Any]:
-    """What `super()` takes from the frame: the __class__ cell and the first argument. Raises RuntimeError."""
+    """The implicit arguments of `super()`: the __class__ cell and the first argument. Raises RuntimeError."""
     frame = vm.frame
     if frame is None:
         raise RuntimeError("super(): no current frame")

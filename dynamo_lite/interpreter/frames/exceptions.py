@@ -1,8 +1,8 @@
 """Exceptions: which one is being handled, how they chain, how a raised one finds its handler.
 
 CPython keeps the exception being handled per thread and per generator (`_PyErr_StackItem`), and each raise chains the
-new exception to it. Exceptions here are real ones, raised natively by what the handlers call; so the interpreter
-puts `__context__` and `__traceback__` right when one arrives in its loop.
+new exception to it. Exceptions here are real ones, raised natively by functions that the handlers call; so the
+interpreter corrects `__context__` and `__traceback__` when one arrives in its loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ set_cause = _cause.__set__
 
 
 def current_exception(vm: VM) -> BaseException | None:
-    """What sys.exception() tells the program."""
+    """The result of sys.exception() in the program."""
     handled: Handled | None = vm.handled
     while handled is not None:
         if handled.value is not None:
@@ -70,7 +70,7 @@ def _cut(exc: BaseException, end: BaseException) -> None:
 
 
 def throw(exc: BaseException) -> NoReturn:
-    """Raise `exc` natively, its context as it stands (a native raise would chain it to what *CPython* is handling)."""
+    """Raise `exc` natively, its context unchanged (a native raise would chain it to what *CPython* is handling)."""
     context = get_context(exc)
     try:
         raise exc
@@ -85,7 +85,7 @@ def reraise(frame: Frame, exc: BaseException) -> NoReturn:
 
 
 def stop_error(kind: int, exc: BaseException) -> RuntimeError | None:
-    """What leaves a generator of this kind in the place of a StopIteration (PEP 479); None for other exceptions."""
+    """The error that a generator of this kind raises in place of a StopIteration (PEP 479); None for others."""
     what = {COROUTINE: "coroutine", ASYNC_GENERATOR: "async generator"}.get(kind, "generator")
     if isinstance(exc, StopIteration):
         error = RuntimeError(f"{what} raised StopIteration")
@@ -99,7 +99,7 @@ def stop_error(kind: int, exc: BaseException) -> RuntimeError | None:
 
 
 class ContinueIn(BaseException):
-    """Leaves the calls that `frame` waits for: it goes on at its `pc`, with what is on its stack. An observer raises it
+    """Ends the calls that `frame` waits for: it continues at its `pc`, with its stack unchanged. An observer raises it
     (`on_branch`). No handler or `finally` of the program sees it, and no C code of the program's may be in between."""
 
     def __init__(self, frame: Frame) -> None:
@@ -166,14 +166,14 @@ def issubclass_of(cls: type, base: Any) -> bool:
 
 
 def check_except_type(kind: Any) -> None:
-    """Raises TypeError when `kind` cannot stand after `except`."""
+    """Raises TypeError if `kind` is not valid after `except`."""
     for item in kind if isinstance(kind, tuple) else (kind,):
         if not (isinstance(item, type) and issubclass_of(item, BaseException)):
             raise TypeError("catching classes that do not inherit from BaseException is not allowed")
 
 
 def check_except_star_type(kind: Any) -> None:
-    """Raises TypeError when `kind` cannot stand after `except*`."""
+    """Raises TypeError if `kind` is not valid after `except*`."""
     check_except_type(kind)
     for item in kind if isinstance(kind, tuple) else (kind,):
         if issubclass_of(item, BaseExceptionGroup):
@@ -193,7 +193,7 @@ _WRAPPED_AT_A_LINE = _is_wrapped_at_a_line()
 
 
 def split_for_except_star(vm: VM, exc: BaseException, kind: Any) -> tuple[Any, Any]:
-    """(what `except* kind` takes of `exc` or None, what is left or None)."""
+    """(the part of `exc` that `except* kind` handles or None, the rest or None)."""
     if matches(vm, exc, kind):
         if isinstance(exc, BaseExceptionGroup):
             return exc, None
@@ -235,7 +235,7 @@ def _projection(orig: BaseExceptionGroup[Any], kept: list[BaseException]) -> Bas
 
 
 def prep_reraise_star(orig: BaseException, excs: list[Any]) -> BaseException | None:
-    """What an except* statement raises at its end (_PyExc_PrepReraiseStar); None when all was handled."""
+    """The exception that an except* statement raises at its end (_PyExc_PrepReraiseStar); None if all were handled."""
     if not excs:
         return None
     if not isinstance(orig, BaseExceptionGroup):

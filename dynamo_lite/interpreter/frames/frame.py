@@ -15,7 +15,7 @@ SUSPENDED: Final = 1
 RETURNED: Final = 2
 
 KEPT: Final[Any] = object()
-"""The `proxy` of a frame that the program has not asked for, but one of whose callees' frames it holds."""
+"""The `proxy` of a frame that the program does not hold, although it holds the frame of one of its callees."""
 
 
 class Handled:
@@ -29,12 +29,12 @@ class Handled:
 
 
 class Frame:
-    """The state of one call: what CPython's frame holds, as plain Python values.
+    """The state of one call: the contents of CPython's frame, as plain Python values.
 
     `locals` is CPython's "fast locals": arguments and local variables, then cells, then free variables (`info.names`
     names them; a cell variable's place holds its types.CellType). `namespace` is the mapping of a class body, a module
-    or exec, else None. `pc` is the index of the next instruction; `back` is the caller's frame. `unmerged` says of
-    variables that have no value here why that is so, if they have one in CPython (dynamo_lite/control_flow).
+    or exec, else None. `pc` is the index of the next instruction; `back` is the caller's frame. `unmerged` has, for
+    variables without a value here, the reason, if they have a value in CPython (dynamo_lite/control_flow).
     """
 
     __slots__ = ("__weakref__", "back", "builtins", "code", "globals", "handled", "info", "locals", "namespace", "pc",

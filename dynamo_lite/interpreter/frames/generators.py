@@ -22,7 +22,7 @@ from dynamo_lite.interpreter.interfaces import VM
 
 
 class AsyncYield:
-    """What an asynchronous generator's `yield` passes to its driver, as against what an `await` passes on."""
+    """A value from an asynchronous generator's `yield` to its driver, as opposed to one from an `await`."""
 
     __slots__ = ("value",)
 
@@ -41,7 +41,7 @@ class _PassOn:
         self.thrown: BaseException | None = None
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return self  # type: ignore[return-value]  # an iterator with send and throw is all that CPython asks for
+        return self  # type: ignore[return-value]  # CPython needs only an iterator with send and throw
 
     def __iter__(self) -> _PassOn:
         return self
@@ -136,7 +136,7 @@ def make_generator(frame: Frame, name: str, qualname: str) -> Any:
 
 
 def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
-    """Run `frame` until it yields or returns (frame.state says which) with the value that it yields or returns."""
+    """Run `frame` until it yields or returns (see frame.state). Returns the value that it yields or returns."""
     vm: VM = frame.vm
     if vm.retired:
         frame.state = RETURNED
@@ -170,8 +170,8 @@ def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
 
 
 def run_to(frame: Frame, stops: Container[int]) -> None:
-    """Run a generator's `frame`, which has not begun, up to one of the instructions `stops`: what resumes it goes on
-    from there. (frame.state tells whether it has returned instead.)"""
+    """Run a generator's `frame`, which has not begun, up to one of the instructions `stops`; a later resume continues
+    from there. (frame.state shows whether it has returned instead.)"""
     vm: VM = frame.vm
     own = frame.handled
     assert own is not None
@@ -229,7 +229,7 @@ def suspended(vm: VM) -> list[Frame]:
 
 
 def is_driver(code: Any) -> bool:
-    """Whether this is the code of the native generators that stand for interpreted ones."""
+    """Whether this is the code of the native generators that represent interpreted ones."""
     return code in _DRIVER_CODES
 
 

@@ -28,7 +28,7 @@ class HostLimit:
                 self._raise_to(sys.getrecursionlimit())
 
     def leave(self, running: int) -> None:
-        """An interpreter ends. What the program set with sys.setrecursionlimit stays, and what another thread set."""
+        """An interpreter ends. A limit set by the program (sys.setrecursionlimit) or another thread stays."""
         with self._lock:
             self._running.discard(running)
             if not self._running and sys.getrecursionlimit() == self._raised:

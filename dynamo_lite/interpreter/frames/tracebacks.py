@@ -30,9 +30,9 @@ _FOLDERS = (
     "torch_internals",
 )
 _OWN_FOLDERS = tuple(map(folder, _FOLDERS))
-"""The code of the interpreter and of its observers: no frame of it is the program's."""
+"""The code of the interpreter and of its observers: none of its frames is the program's."""
 _RECORDING = folder("capture")
-"""The code that runs operators: what it calls makes stand-ins, where an operator has no Python frames at all."""
+"""The code that runs operators: its callees create fake tensors. In eager an operator has no Python frames."""
 _SHOW_OWN = bool(os.environ.get("DYNAMO_LITE_INTERPRETER_FRAMES"))
 """For debugging the interpreter itself."""
 
@@ -55,7 +55,7 @@ def assemble(*instructions: tuple[str, int]) -> bytes:
 
 
 def no_lines(units: int) -> bytes:
-    """The part of a line table (Objects/locations.md) that says of `units` code units that they are on no line.
+    """The part of a line table (Objects/locations.md) for `units` code units that belong to no line.
 
     CPython 3.11 under sys.settrace writes out of bounds when a line table and its code differ in length.
     """
@@ -72,7 +72,7 @@ def _varint(value: int) -> bytes:
 
 
 def _one_place(code: CodeType, units: int, at: Positions) -> bytes:
-    """The part of a line table that says of `units` (at most 8) code units that they are at one place."""
+    """The part of a line table that maps `units` (at most 8) code units to one position."""
     if at.lineno is None:
         return no_lines(units)
     delta = at.lineno - code.co_firstlineno
@@ -101,10 +101,10 @@ def is_stub(code: CodeType) -> bool:
 
 
 def genuine_frame(frame: Frame, offset: int) -> FrameType:
-    """A CPython frame with the code's names, file and lines, and the globals of `frame`, standing at `offset`.
+    """A CPython frame with the code's names, file and lines, and the globals of `frame`, at `offset`.
 
     A generator's frame, because it has no f_back: a function's would lead to the interpreter's frames and keep them
-    alive. It stands at or shortly behind its RETURN_GENERATOR, all at the place of the current instruction.
+    alive. It is at or shortly behind its RETURN_GENERATOR, all at the position of the current instruction.
     """
     stubs = frame.info.frame_stubs
     stub = stubs.get(offset)
@@ -148,7 +148,7 @@ def is_own_code(code: CodeType) -> bool:
 def without_own_frames(vm: VM, traceback: TracebackType | None) -> tuple[TracebackType | None, bool]:
     """(`traceback` without the interpreter's frames, whether it comes from an inner frame of the program)
 
-    What an inner frame left (`vm.clean_traceback`) is taken as it is.
+    The traceback left by an inner frame (`vm.clean_traceback`) is taken unchanged.
     """
     clean = vm.clean_traceback
     kept: list[TracebackType] = []

@@ -1,10 +1,9 @@
-"""Lookasides: C callables that the interpreter answers itself, because trampolines alone are not enough.
+"""Lookasides: C callables that the interpreter implements itself, because trampolines alone are not enough.
 
-Most C functions need none: what they call back has a trampoline (trampolines.py). An entry stands here for one of three
-reasons:
-the observer must see what the function reads or writes (attributes), the function only passes a call on (calling),
-or it reaches objects that are not among its arguments (elements of lazy iterables, sys.stdout, another thread).
-Those about frames are in frame_queries.py (sys._getframe, warnings) and evaluation.py (locals, exec).
+Most C functions need none: their callbacks have trampolines (trampolines.py). There are three reasons for an entry: the
+observer must see the function's reads or writes (attributes), the function only passes a call on (calling), or it
+reaches objects that are not among its arguments (elements of lazy iterables, sys.stdout, another thread). Those about
+frames are in frame_queries.py (sys._getframe, warnings) and evaluation.py (locals, exec).
 
 Called by `vm.call`. Imports the data model and `interpreter/frames`.
 """

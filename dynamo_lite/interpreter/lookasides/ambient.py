@@ -1,4 +1,4 @@
-"""C callables that reach what is not among their arguments: sys.stdout, a thread, the calling frame, the garbage."""
+"""C callables that reach objects other than their arguments: sys.stdout, a thread, the calling frame, the garbage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _type_new(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _collect(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    vm.trampolines.forget_types()  # a class may be garbage but for our own note of it
+    vm.trampolines.forget_types()  # a class may be garbage except for our own record of it
     return vm.trampolines.call(gc.collect, args, kwargs)
 
 

@@ -49,7 +49,7 @@ def _delattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _plain(name: Any) -> Any:
-    """A name as the observer is told of it: without the class of a subclass of str (`class Key(str, Enum)`)."""
+    """A name as passed to the observer: without the class of a subclass of str (`class Key(str, Enum)`)."""
     return str.__str__(name) if issubclass(type(name), str) else name
 
 
@@ -58,7 +58,7 @@ def _getattr_by_subclass(vm: Any, obj: Any, name: Any) -> Any:
 
 
 def _reader(slot: Any) -> Handler:
-    """`object.__getattribute__(obj, name)`: this slot and no override, told to the observer."""
+    """`object.__getattribute__(obj, name)`: this slot and no override, reported to the observer."""
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
@@ -137,7 +137,7 @@ def _delitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _identity(compare: Any) -> Handler:
-    """`operator.is_` and `operator.is_not`: told to the observer as the instruction is."""
+    """`operator.is_` and `operator.is_not`: reported to the observer as the instruction is."""
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) != 2 or kwargs:

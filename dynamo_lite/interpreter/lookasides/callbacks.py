@@ -1,8 +1,8 @@
-"""C callables that call what they are given: `map(list.append, ...)`, `sorted(xs, key=xs.append)`, `reduce(iadd, ...)`.
+"""C callables that call their arguments: `map(list.append, ...)`, `sorted(xs, key=xs.append)`, `reduce(iadd, ...)`.
 
 A Python function among the arguments has its trampoline (trampolines.py). A callable written in C has none, so that a
-call of it would be the C code's own and the observer would not hear of it. While the program is observed it is passed
-inside of a `Called`, which calls it through the interpreter.
+call of it would be the C code's own and hidden from the observer. While the program is observed it is passed inside a
+`Called`, which calls it through the interpreter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CALL_NO_FRAME = C_CALLABLES | {
 _LOOK_AT_THEIR_FRAME = frozenset(
     {eval, exec, compile, globals, locals, vars, dir, sys._getframe, sys.exc_info, sys.exception, builtins.__import__}
 )
-"""What asks for the frame that calls it, which CPython does not know."""
+"""Functions that look up the frame of their caller, which CPython does not have."""
 
 CALLERS: dict[Any, tuple[int, str | None]] = {
     sorted: (-1, "key"),
@@ -41,7 +41,7 @@ CALLERS: dict[Any, tuple[int, str | None]] = {
     itertools.filterfalse: (0, None),
     itertools.groupby: (1, "key"),
 }
-"""C callable → where the callable that it calls stands among its arguments: position (-1: none) and keyword."""
+"""C callable → the position of the callable that it calls among its arguments (-1: none), and its keyword."""
 
 
 class Called:

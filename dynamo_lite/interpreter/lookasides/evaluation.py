@@ -146,7 +146,7 @@ def _exec_arguments(source: Any, globals: Any = None, locals: Any = None, *, clo
 
 
 def _fits(signature: Callable[..., Any], args: Args, kwargs: Kwargs) -> Any:
-    """The bound arguments, or None when CPython must say what is wrong with them."""
+    """The bound arguments, or None if CPython must raise the error about them."""
     if VERSION < (3, 13) and kwargs.keys() - {"closure"}:
         return None
     try:
@@ -184,7 +184,7 @@ def _exec(vm: VM, args: Args, kwargs: Kwargs) -> Any:
         if (closure is not None or free) and not (
             type(closure) is tuple and len(closure) == free and free and all(type(c) is types.CellType for c in closure)
         ):
-            return exec(source, globals_, locals_, closure=closure)  # CPython raises, saying what is wrong
+            return exec(source, globals_, locals_, closure=closure)  # CPython raises the error
         run_code(vm, source, globals_, locals_, closure or ())
         return None
     if closure is not None:

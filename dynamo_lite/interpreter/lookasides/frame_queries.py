@@ -39,7 +39,7 @@ class ProgramFrame:
         self.f_trace = None
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type:  # inspect asks isinstance(frame, types.FrameType)
+    def __class__(self) -> type:  # inspect checks isinstance(frame, types.FrameType)
         return FrameType
 
     @property

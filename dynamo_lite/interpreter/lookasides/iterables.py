@@ -1,8 +1,8 @@
-"""C callables that use the elements of an iterable: the elements are armed as they come.
+"""C callables that use the elements of an iterable: the elements are armed one by one.
 
-Trampolines.call arms what stands in a list, tuple, dict or set. When the iterable is lazy (a generator, `map`, a dict
-view's iterator), its elements appear only while the C code runs: a `map` over it arms each one on its way, and
-laziness and order stay CPython's.
+Trampolines.call arms the elements of a list, tuple, dict or set. If the iterable is lazy (a generator, `map`, a dict
+view's iterator), its elements appear only while the C code runs: a `map` over it arms each one on its way, and laziness
+and order stay CPython's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _over(fn: Callable[..., Any], at: int) -> Any:
 
 
 def _iterates(fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """min and max of several arguments do not iterate; what is no iterable is left to C's own TypeError."""
+    """min and max of several arguments do not iterate; an argument that cannot iterate is left to C's TypeError."""
     if (fn is min or fn is max) and len(args) > 1:
         return False
     return datamodel.type_lookup(type(args[1 if fn is functools.reduce else 0]), "__iter__") is not datamodel.MISSING
@@ -56,7 +56,7 @@ def are_unordered(fn: Any, args: tuple[Any, ...]) -> bool:
 
 
 class _Arming:
-    """Hands on what an iterator gives, armed. (A `map` would call the iterator's `__iter__` once more.)"""
+    """Passes on the items of an iterator, armed. (A `map` would call the iterator's `__iter__` once more.)"""
 
     __slots__ = ("_arm", "_iterator")
 

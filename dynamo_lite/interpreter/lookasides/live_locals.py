@@ -17,7 +17,7 @@ from dynamo_lite.interpreter.lookasides.evaluation import Args, Kwargs, frame_lo
 
 
 class LiveLocals:
-    """The variables of one frame. What is no variable of it is kept beside them, and shown in locals()."""
+    """The variables of one frame. Other names are stored beside them, and shown in locals()."""
 
     __slots__ = ("_frame",)
     __hash__ = None  # type: ignore[assignment]

@@ -136,7 +136,7 @@ def LIST_TO_TUPLE(frame: Frame, stack: Stack, _: int) -> None:
 
 
 def is_iterable(x: Any) -> bool:
-    """Whether iter(x) has a chance: CPython asks this to choose the message of a TypeError."""
+    """Whether iter(x) may succeed: CPython checks this to choose the message of a TypeError."""
     cls = type(x)
     return datamodel.type_lookup(cls, "__iter__") is not datamodel.MISSING or (
         not issubclass(cls, dict) and datamodel.type_lookup(cls, "__getitem__") is not datamodel.MISSING
@@ -144,7 +144,7 @@ def is_iterable(x: Any) -> bool:
 
 
 def collect(vm: VM, iterable: Any, asks_length: bool = True) -> list[Any]:
-    """list(iterable), with what is Python in it interpreted."""
+    """list(iterable), with Python code in it interpreted."""
     if type(iterable) in (list, tuple):
         if vm.on_look is not None:
             vm.on_look("items", iterable)
@@ -178,8 +178,8 @@ def SET_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
     vm = frame.vm
     cls = type(iterable)
     if cls is dict or issubclass(cls, (set, frozenset)):
-        # CPython copies tables (Objects/setobject.c, set_update_internal): the order of what results is that of
-        # the copied table, and a subclass's own `__iter__` is not asked.
+        # CPython copies tables (Objects/setobject.c, set_update_internal): the order of the result is that of the
+        # copied table, and a subclass's own `__iter__` is not called.
         if vm.on_look is not None:
             vm.on_look("keys" if cls is dict else "items", iterable)
         vm.trampolines.call(set.update, (target, iterable))
@@ -205,7 +205,7 @@ def DICT_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
 
 
 def _merge(vm: VM, target: dict[Any, Any], mapping: Any, check: Callable[[Any], None] | None) -> None:
-    """What dict.update does: a dict's own items, else keys() and []. Each key is checked before its value is read."""
+    """dict.update: a dict's own items, else keys() and []. Each key is checked before its value is read."""
     cls = type(mapping)
     if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
         if vm.on_look is not None:
@@ -245,7 +245,7 @@ def dict_merge(vm: VM, target: dict[Any, Any], mapping: Any, callee: Any) -> Non
             raise TypeError(f"{callee_name(callee)} got multiple values for keyword argument '{key}'")
 
     try:
-        _merge(vm, target, mapping, check)  # a key that is no str is an error of the call, not of the merging
+        _merge(vm, target, mapping, check)  # a key that is not a str is an error of the call, not of the merging
         return
     except AttributeError:  # CPython takes any for "it has no keys()"
         kind = type_name(type(mapping))
@@ -253,7 +253,7 @@ def dict_merge(vm: VM, target: dict[Any, Any], mapping: Any, callee: Any) -> Non
 
 
 def callee_under(stack: Stack, depth: int) -> Any:
-    """The callable of the pair that lies under the last `depth` values (see _pop_callee)."""
+    """The callable of the pair below the last `depth` values (see _pop_callee)."""
     first, second = stack[-depth - 2], stack[-depth - 1]
     return second if first is NULL else first
 
@@ -292,7 +292,7 @@ def UNPACK_SEQUENCE(frame: Frame, stack: Stack, count: int) -> None:
 
 
 def _given(sequence: Any, count: int) -> str:
-    """How many there are, which 3.14 says where that is known without a call."""
+    """The number of values, which 3.14 reports if it is known without a call."""
     known = VERSION >= (3, 14) and type(sequence) in (list, tuple, dict) and len(sequence) > count
     return f", got {len(sequence)}" if known else ""
 

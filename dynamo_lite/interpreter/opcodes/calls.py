@@ -109,8 +109,8 @@ def _set_annotations(fn: FunctionType, annotations: Any) -> None:
 def MAKE_FUNCTION(frame: Frame, stack: Stack, flags: int) -> None:
     """[defaults], [kwdefaults], [annotations], [closure], code -> function
 
-    From 3.13 on `flags` are 0 and SET_FUNCTION_ATTRIBUTE follows; the closure, which FunctionType wants at once, comes
-    first there: until then the code object stands for the function.
+    From 3.13 on `flags` are 0 and SET_FUNCTION_ATTRIBUTE follows; the closure, which FunctionType needs at once, comes
+    first there: until then the code object is in the function's place.
     """
     code = stack.pop()
     closure = stack.pop() if flags & 8 else None

@@ -38,7 +38,7 @@ def _condition(frame: Frame, value: Any, jumps_if: bool, target: int, keeps: boo
 
 
 class _Done:
-    """Both sides of a branch have been run; `result` is what the handler of the jump returns."""
+    """Both sides of a branch have been run; `result` is the result of the jump's handler."""
 
     __slots__ = ("result",)
 

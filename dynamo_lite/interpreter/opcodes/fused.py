@@ -1,8 +1,8 @@
 """Runs of instructions that only move values, fused: the interpreter makes one call for several.
 
-A fused operation stands at the index of its first instruction; the others stay where they are, so that a jump into the
-run finds them. `frame.pc` is moved on instruction by instruction: what raises, or asks where the program is, finds the
-index that it would find without. An observer of instructions gets the plain ones (`CodeInfo.ops`).
+A fused operation is at the index of its first instruction; the others stay where they are, so that a jump into the run
+finds them. `frame.pc` advances instruction by instruction: an error, or a query of the position, has the same index as
+without fusion. An observer of instructions gets the plain ones (`CodeInfo.ops`).
 """
 
 from __future__ import annotations

@@ -97,14 +97,14 @@ def UNARY_NOT(frame: Frame, stack: Stack, _: int) -> None:
 
 
 _ASKS: Final = frozenset({UNARY_NOT, POP_JUMP_IF_TRUE, POP_JUMP_IF_FALSE})
-"""What comes after a TO_BOOL, and asks for the truth as well."""
+"""The instructions after a TO_BOOL that evaluate the truth value as well."""
 
 
 @handler
 def TO_BOOL(frame: Frame, stack: Stack, _: int) -> None:
     if type(stack[-1]) is not bool:
         if frame.vm.on_branch is not None and frame.info.ops[frame.pc][0] in _ASKS:
-            return  # what comes next asks by itself
+            return  # the next instruction evaluates the truth itself
         stack[-1] = datamodel.truth(frame.vm, stack[-1])
 
 

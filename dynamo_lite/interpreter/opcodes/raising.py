@@ -38,7 +38,7 @@ def _is_exception_class(x: Any) -> bool:
 
 
 def _instance(vm: VM, exc: Any, otherwise: str) -> BaseException:
-    """What `raise exc` raises. otherwise: what the TypeError says of an object that is no exception."""
+    """The exception of `raise exc`. otherwise: the text of the TypeError for an object that is not an exception."""
     if _is_exception_class(exc):
         made = vm.call(exc)
         if not isinstance(made, BaseException):
@@ -170,7 +170,7 @@ def LOAD_SPECIAL(frame: Frame, stack: Stack, name: str) -> None:
 
 
 def _no_protocol(cls: type, name: str) -> str:
-    """What 3.14 says of a manager without the method `name` (Python/ceval.c, _Py_SpecialMethods)."""
+    """The message of 3.14 for a manager without the method `name` (Python/ceval.c, _Py_SpecialMethods)."""
     here, other, others, statement = "context manager", "asynchronous context manager", _ASYNC_WITH, "async with"
     if name in _ASYNC_WITH:
         here, other, others, statement = other, here, _WITH, "with"

@@ -49,7 +49,7 @@ def GET_YIELD_FROM_ITER(frame: Frame, stack: Stack, _: int) -> None:
 
 @handler
 def SEND(frame: Frame, stack: Stack, arg: tuple[int, bool]) -> None:
-    """receiver, value -> receiver, what it yields; when it returns: go to the target with what it returned"""
+    """receiver, value -> receiver, the yielded value; when it returns: jump to the target with the returned value"""
     vm = frame.vm
     value = stack.pop()
     receiver = stack[-1]
@@ -86,7 +86,7 @@ def CLEANUP_THROW(frame: Frame, stack: Stack, _: int) -> None:
 
 
 def awaitable_iterator(vm: VM, x: Any) -> Any:
-    """What `await x` sends to (_PyCoro_GetAwaitableIter). Raises TypeError."""
+    """The iterator that `await x` sends to (_PyCoro_GetAwaitableIter). Raises TypeError."""
     if isinstance(x, CoroutineType):
         return x
     if isinstance(x, GeneratorType) and x.gi_code.co_flags & inspect.CO_ITERABLE_COROUTINE:

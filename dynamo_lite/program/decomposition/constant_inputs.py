@@ -22,7 +22,7 @@ _TAKEN = (torch.Tensor, int, str, float, bool, type(None))
 
 @contextmanager
 def hidden(program: ExportedProgram) -> Iterator[None]:
-    """For torch the constants that it does not take are None."""
+    """A context in which the constants that torch does not accept are None."""
     nodes = [node for node, spec in user_inputs(program) if _is_unknown(spec)]
     values = [node.meta["val"] for node in nodes]
     for node in nodes:
@@ -35,7 +35,7 @@ def hidden(program: ExportedProgram) -> Iterator[None]:
 
 
 def put_back(program: ExportedProgram, original: ExportedProgram) -> None:
-    """What `hidden` has kept from torch is an input of `program`, which torch has made, again."""
+    """Restore the values that `hidden` has replaced, as inputs of `program`, which torch has made."""
     known = [spec for _, spec in user_inputs(original)]
     specs = program.graph_signature.input_specs
     for (node, spec), before in zip(user_inputs(program), known, strict=True):

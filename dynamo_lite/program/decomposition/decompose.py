@@ -1,11 +1,11 @@
-"""run_decompositions of a dynamic program: torch traces the program again, and what it decides on the way must hold.
+"""run_decompositions of a dynamic program: torch traces the program again, and its decisions on the way must hold.
 
-torch's ShapeEnv asks the example where a decomposition or a meta kernel depends on a size, and keeps the answer as a
+torch's ShapeEnv uses the example where a decomposition or a meta kernel depends on a size, and keeps the outcome as a
 guard that is not checked afterwards. Three remedies:
-- the trace answers `guard_or_false` and its kin as for unbacked sizes, so that decompositions take their general path;
-- a kernel of torch's that only asks how memory is laid out is right with either answer (the same law, and the same
+- the trace evaluates `guard_or_false` and its kin as for unbacked sizes: decompositions take their general path;
+- a kernel of torch's that only checks the layout of memory is right with either outcome (the same law, and the same
   table, as in symbolic_shapes/torch_env/env.py);
-- what is left becomes a guard of the new program.
+- every other condition becomes a guard of the new program.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _SIZE_OF = re.compile(r"L\['(\w+)'\]((?:\[[^]]*\])*)\.size\(\)\[(\d+)\]")
 
 
 def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list[str]]:
-    """`run()`, which decomposes `program`, and the conditions on the inputs that it has taken for granted.
+    """`run()`, which decomposes `program`, and the conditions on the inputs that it assumes.
 
-    Raises RuntimeError for a condition that cannot be asked of the inputs.
+    Raises RuntimeError for a condition that cannot be checked on the inputs.
     """
     if shape_env_of(program) is None:
         return run(), []
@@ -62,11 +62,11 @@ def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list
 
 
 def asks_for_sizes(guard: str) -> bool:
-    """Whether a guard of the inputs is about sizes and numbers alone. torch traces the program on stand-ins: what it is
-    to ask of their class, of autograd, or whether two are one, they answer in their own way."""
+    """Whether a guard of the inputs is about sizes and numbers alone. torch traces the program on fake tensors, for
+    which checks of class, autograd state or identity may have another result."""
     try:
         todo: list[ast.AST] = [ast.parse(guard, mode="eval").body]
-    except SyntaxError:  # a name that only our own check can ask
+    except SyntaxError:  # a name that only our own check can evaluate
         return False
     while todo:
         node = todo.pop()
@@ -81,7 +81,7 @@ def asks_for_sizes(guard: str) -> bool:
 
 
 def _fixed_sizes(program: ExportedProgram, env: ShapeEnv) -> dict[sympy.Symbol, int]:
-    """What may vary in the program, and not in the decomposed one."""
+    """The sizes that may vary in the program, and not in the decomposed one."""
     known = {symbol: env.replacements.get(symbol) for symbol in program.range_constraints}
     return {symbol: int(size) for symbol, size in known.items() if size is not None and size.is_Integer}
 
@@ -135,7 +135,7 @@ def _conditions(env: ShapeEnv) -> Iterator[Any]:
 
 
 class _LargeSizes:
-    """What is true of all sizes from 2 on."""
+    """Decides conditions for all sizes from 2 on."""
 
     def __init__(self) -> None:
         self._env = core.ShapeEnv()
@@ -159,7 +159,7 @@ class _LargeSizes:
 
 
 def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
-    """How to ask the inputs for each symbol: `L['x'].size()[0]`, or `(L['x'].size()[0] - 1)//2` if that is 2*s + 1."""
+    """The expression of each symbol in the inputs: `L['x'].size()[0]`, or `(L['x'].size()[0] - 1)//2` for 2*s + 1."""
     sources: dict[sympy.Symbol, str] = {}
     derived: list[tuple[Any, str]] = []
     sizes: list[tuple[Any, str]] = []
@@ -186,7 +186,7 @@ def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
 
 
 def _constants(program: ExportedProgram, env: ShapeEnv) -> dict[sympy.Symbol, sympy.Integer]:
-    """What torch made of inputs that are constant ints: symbols, although the program checks their values."""
+    """The symbols that torch made of inputs that are constant ints, although the program checks their values."""
     known = shape_env_of(program)
     assert known is not None
     values = {n.meta["val"] for n in program.graph.nodes if n.op == "placeholder" and type(n.meta["val"]) is int}

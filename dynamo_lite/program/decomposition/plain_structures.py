@@ -1,8 +1,8 @@
-"""The structure of a program's inputs and results without what torch's passes cannot take apart or make again.
+"""The structure of a program's inputs and results without containers that torch's passes cannot flatten or rebuild.
 
-A pass of torch's runs the program on stand-ins and flattens what comes out. Constants among the results
-(constant_outputs.py) are no values of a graph; functions that a library has registered for its containers may run
-tensor operators, which the pass would record as the program's.
+A pass of torch's runs the program on fake tensors and flattens the results. Constants among them (constant_outputs.py)
+are not values of a graph; functions that a library has registered for its containers may run tensor operators, which
+the pass would record as the program's.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ def reshaped(program: ExportedProgram) -> str | None:
 
 
 def _written(node: fx.Node) -> Iterator[tuple[fx.Node, int | None, Any]]:
-    """The arguments that an operator writes into and returns: each with the result that it is (None: the only one), and
-    the value of that result. What a result is besides is none of theirs: a custom operator that writes into one
-    argument may return a tensor of its own.
+    """The arguments that an operator writes into and returns: each with the index of its result (None: the only one),
+    and the value of that result. Other results do not count: a custom operator that writes into one argument may return
+    a tensor of its own.
     """
     if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable:
         return
@@ -66,7 +66,7 @@ def _has_other_layout(node: fx.Node, written: fx.Node, new: Any) -> bool:
     if not isinstance(new, torch.Tensor) or not isinstance(old, torch.Tensor):
         return False
     is_view = isinstance(node.target, OpOverload) and torch.Tag.inplace_view in node.target.tags
-    # An in-place view gives the stand-in of its argument other sizes as well, wherever it is looked at.
+    # An in-place view gives the fake tensor of its argument other sizes as well, wherever it is looked at.
     return new.dim() != old.dim() or (is_view and node.target is not torch.ops.aten.detach_.default) or (
         all(type(size) is int for size in (*new.shape, *old.shape)) and new.shape != old.shape
     )

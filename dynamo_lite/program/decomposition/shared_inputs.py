@@ -1,8 +1,8 @@
 """Inputs that share memory, of a decomposed program that changes one of them.
 
-A program changes its inputs in place, as eager does, and reads what it changes by whatever name it has. In a decomposed
+A program changes its inputs in place, as eager does, and reads a changed tensor by any of its names. In a decomposed
 program torch's functionalisation has made values of them: each input is read as it was before the call, and the new
-value of one that is changed is copied into it at the end. That is right only where the input shares its memory with no
+value of one that is changed is copied into it at the end. That is right only if the input shares its memory with no
 other one, and with no buffer.
 """
 
@@ -30,7 +30,7 @@ _ADVICE = (
 
 @dataclass(frozen=True)
 class Changed:
-    """What a decomposed program changes: flat inputs by number, buffers by name. `names` are those of all inputs."""
+    """The inputs that a decomposed program changes: flat ones by number, buffers by name. `names`: of all inputs."""
 
     inputs: frozenset[int]
     buffers: tuple[str, ...]
@@ -61,8 +61,8 @@ class Changed:
 
 
 def separated(program: ExportedProgram) -> ExportedProgram:
-    """`program`, or a copy of it whose inputs are different tensors to torch's tracer: it takes two that are one (or
-    views of one) for what it has no signature for, if the program changes one."""
+    """`program`, or a copy of it whose inputs are different tensors to torch's tracer, which has no signature for two
+    that are one (or views of one) if the program changes one."""
     if not any(True for _ in _groups(program)):
         return program
     own = copy.copy(program)
@@ -108,7 +108,7 @@ def _groups(program: ExportedProgram) -> Iterator[list[fx.Node]]:
 
 
 def _elements(node: fx.Node) -> tuple[None, int, int]:
-    """(None, first element, end) of a stand-in, within its storage; all of it where sizes vary."""
+    """(None, first element, end) of a fake tensor, within its storage; all of it if sizes vary."""
     value = node.meta["val"]
     numbers = (*value.shape, *value.stride(), value.storage_offset())
     if not all(type(number) is int for number in numbers):
@@ -127,7 +127,7 @@ def _buffer(module: nn.Module, name: str) -> Any:
 
 
 def _memory(value: Any) -> tuple[Any, int, int] | None:
-    """(device, first byte, end) of a tensor's elements; None for what has no memory of its own to compare."""
+    """(device, first byte, end) of a tensor's elements; None for a value without comparable memory of its own."""
     if type(value) not in _OWN_KINDS or value.layout is not torch.strided or value.device.type == "meta":
         return None
     if not value.numel():

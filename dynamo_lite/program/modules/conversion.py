@@ -1,9 +1,9 @@
-"""`program.module().half()`, `.to(dtype)`, `.to(device)`: when the converted program is what eager does converted.
+"""`program.module().half()`, `.to(dtype)`, `.to(device)`: when the converted program does the same as eager converted.
 
 Parameters and buffers follow, as in eager, and nothing else does: a tensor that is a plain attribute, or that the
-program makes (`torch.ones(3)`), keeps its dtype and its device there as well. So the graph is right as it stands unless
-it holds an answer that would be another one now: a dtype or a device among the arguments of an operator
-(`x.to(y.dtype)` and `x.to(torch.float32)` give the same node), or a branch on a dtype that the program has read.
+program makes (`torch.ones(3)`), keeps its dtype and its device there as well. So the graph is right unchanged unless it
+holds a result that would now differ: a dtype or a device among the arguments of an operator (`x.to(y.dtype)` and
+`x.to(torch.float32)` give the same node), or a branch on a dtype that the program has read.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def check_dtypes(module: fx.GraphModule, changed: Mapping[torch.dtype, torch.dty
 
 
 def check_devices(module: fx.GraphModule, changed: Mapping[torch.device, torch.device]) -> None:
-    """Raises UnsupportedConversion if an operator of the program is told a device that changes."""
+    """Raises UnsupportedConversion if an operator of the program has a device as an argument that changes."""
     for node, value in _literals(module, torch.device):
         if any(value == old or (value.index is None and value.type == old.type) for old in changed):
             into = ", ".join(f"{old} to {new}" for old, new in changed.items())

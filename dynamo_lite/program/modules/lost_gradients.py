@@ -74,7 +74,7 @@ def _may_have_gradient(value: Any) -> bool:
 
 
 def of_decomposed(program: ExportedProgram) -> LostGradients | None:
-    """What a program loses when it is decomposed."""
+    """The gradients that a program loses when it is decomposed."""
     graph, modules = program.graph, dict(program.graph_module.named_children())
     starts = [node for node in graph.nodes if _has_function(node, modules)]
     if not starts:

@@ -1,8 +1,8 @@
 """`program.module().train()` and `.eval()`: the program of the other mode, in the very same module.
 
-A graph does not tell what the other mode would compute (a dropout that is off leaves no node), so the model is exported
-again in it (recipe.py), around the module's own parameters and buffers. What the user holds stays: the module, its
-parts, parameters with their gradients, buffers, hooks.
+A graph does not determine the computation of the other mode (a dropout that is off leaves no node), so the model is
+exported again in it (recipe.py), around the module's own parameters and buffers. Objects held by the user stay: the
+module, its parts, parameters with their gradients, buffers, hooks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FLAGS = {
     "_forward_hooks": ("_forward_hooks_with_kwargs", "_forward_hooks_always_called"),
     "_forward_pre_hooks": ("_forward_pre_hooks_with_kwargs",),
 }
-"""What torch keeps beside the hooks of a module, by the hook's number."""
+"""Data that torch keeps beside the hooks of a module, by the hook's number."""
 
 
 def put_tensors(other: nn.Module, module: nn.Module, constants: set[str]) -> None:

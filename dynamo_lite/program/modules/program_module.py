@@ -25,12 +25,12 @@ Guards = Callable[[ExportedProgram], nn.Module | None]
 
 @dataclass(frozen=True)
 class ModuleOrigin:
-    """Where a module came from, for what is asked of it later. `code` is its code then: a module whose graph the user
-    has changed since is not the program's.
+    """The origin of a module, for later operations on it. `code` is its code then: a module whose graph the user has
+    changed since is not the program's.
 
-    guards: makes the `_guards_fn` of a module of a program. dtypes: what has been converted, and into what.
-    conversions: the functions that have done so. mode: what `train()` has switched it to; modes: the program of each
-    mode that there has been.
+    guards: makes the `_guards_fn` of a module of a program. dtypes: maps converted dtypes to the new ones.
+    conversions: the functions that have done so. mode: the mode by `train()`; modes: the program of each mode that
+    there has been.
     """
 
     program: ExportedProgram
@@ -52,7 +52,7 @@ class ModuleOrigin:
         return getattr(self.program, "recipe", None)
 
     def is_for(self, mode: bool) -> bool:
-        """Whether the program is what the model computes in this mode."""
+        """Whether the program computes the same as the model in this mode."""
         if self.mode is not None:
             return self.mode is mode
         asked, recipe = self.asked, self.recipe
@@ -72,7 +72,7 @@ class ModuleOrigin:
 
 
 class ProgramModule(StatefulGraphModule):
-    """What `program.module()` returns. A copy whose graph was changed behaves as torch's modules do."""
+    """The result of `program.module()`. A copy whose graph was changed behaves as torch's modules do."""
 
     def origin_of(self) -> ModuleOrigin | None:
         """Where this module came from, unless its graph has been changed since."""
@@ -258,8 +258,8 @@ def without_dtypes(program: ExportedProgram, dtypes: Mapping[torch.dtype, torch.
 
 
 def traceable(program: ExportedProgram) -> ExportedProgram:
-    """The program with guards that fx.symbolic_trace and torch.jit.trace take: `2 <= size <= 9` asks for a truth value
-    of its first part, which a traced value does not have."""
+    """The program with guards that fx.symbolic_trace and torch.jit.trace take: `2 <= size <= 9` evaluates the truth of
+    its first part, which a traced value does not have."""
     guards = [part for guard in program._guards_code for part in separate_comparisons(guard)]
     if guards == program._guards_code:
         return program

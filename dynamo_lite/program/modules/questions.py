@@ -1,4 +1,4 @@
-"""What a program has asked in Python that a conversion of its module, or another mode, would answer differently."""
+"""Checks in Python by the program that have another result after a conversion of its module, or in another mode."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Questions:
 
 
 def line_of(frame: Any) -> str:
-    """`model.py:12: return x.to(y.dtype)`, or the text of anything else that tells a line."""
+    """`model.py:12: return x.to(y.dtype)`, or the text of another object that describes a line."""
     if isinstance(frame, UserFrame):
         return f"{frame.filename}:{frame.lineno}: {frame.source}".rstrip(": ")
     return str(frame).strip()

@@ -1,5 +1,5 @@
-"""What a program was exported from, to export it again: the way to a converted program that a graph cannot tell, and to
-the program of the other mode.
+"""The module and arguments that a program was exported from, to export it again: for a converted program that a graph
+does not determine, and for the program of the other mode.
 
 `x.to(y.dtype)` and `x.to(torch.float32)` are one node, and a branch on a dtype, or on `training`, leaves none. Which
 constants follow the parameters is seen by tracing the converted model: the new program is the one for it, so nothing
@@ -30,10 +30,10 @@ Rows = list[tuple[Any, ...]]
 class Recipe:
     """The model, the example call, and how to export.
 
-    graphs: the program's graphs then: one that was changed since is not what an export would give.
-    holds(mod, args, kwargs): false once a guard of the program fails; with any_mode=True, those on `training` are not
-    asked. export: what made the program, called with (mod, args, kwargs, dynamic_shapes=...), in the grad mode and the
-    other switches of that time. mode: that of all parts of the model then; None if they had several.
+    graphs: the program's graphs then: one that was changed since differs from the result of an export. holds(mod, args,
+    kwargs): false once a guard of the program fails; with any_mode=True, those on `training` are not checked. export:
+    made the program, called with (mod, args, kwargs, dynamic_shapes=...), in the grad mode and the other switches of
+    that time. mode: that of all parts of the model then; None if they had several.
     """
 
     mod: Callable[..., Any]
@@ -53,12 +53,12 @@ class Recipe:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether a part of the model says itself what is converted (keeps a parameter in float32, say)."""
+        """Whether a part of the model overrides conversion (keeps a parameter in float32, say)."""
         return self.root is not None and any(type(m)._apply is not nn.Module._apply for m in self.root.modules())
 
     @property
     def has_own_mode(self) -> bool:
-        """Whether a part of the model says itself what `train()` does (merges weights for evaluation, say)."""
+        """Whether a part of the model overrides `train()` (merges weights for evaluation, say)."""
         return self.root is not None and any(type(m).train is not nn.Module.train for m in self.root.modules())
 
     def converted(self, fn: Convert, program: ExportedProgram, now: nn.Module) -> ExportedProgram:
@@ -123,8 +123,8 @@ def _copied(
     parameter: Keep | None = None,
     buffer: Keep | None = None,
 ) -> nn.Module:
-    """A copy of the model around the tensors of `now`; tensors that the program has not are copied, but for `shared`
-    (by id). parameter, buffer: what a tensor of `now` becomes in the copy; by default another over the same memory."""
+    """A copy of the model around the tensors of `now`; tensors that the program lacks are copied, except `shared` (by
+    id). parameter, buffer: converts a tensor of `now` for the copy; by default another over the same memory."""
     memo: dict[int, Any] = dict(shared or {})
     kinds = (
         (nn.Module.named_parameters, parameter or _parameter),

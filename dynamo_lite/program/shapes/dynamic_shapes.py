@@ -6,8 +6,8 @@
     settled  = settle(declared, env)                         # guards and ranges, after it; or ConstraintViolation
     call.verify(settled)                                     # AdditionalInputs: the other examples fit too
 
-The language is that of torch.export (torch/export/dynamic_shapes.py, 2.13.0); docs/dynamic_shapes.md says where this
-reads more than torch does.
+The language is that of torch.export (torch/export/dynamic_shapes.py, 2.13.0); docs/dynamic_shapes.md describes where
+this accepts more than torch does.
 """
 
 from __future__ import annotations
@@ -112,18 +112,18 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
 
 
 def _declare_numbers(signature: inspect.Signature, args: Sequence[Any], kwargs: dict[str, Any], specs: Any) -> None:
-    """Numbers within the arguments of which the specification says something are inputs."""
+    """Numbers within the arguments that have an entry in the specification are inputs."""
     try:
         given = {**signature.bind_partial(*args).arguments, **kwargs}
     except TypeError:
-        return  # the call does not fit, which is said later
+        return  # the call does not fit, which is reported later
     if isinstance(specs, (list, tuple)):
         specs = dict(zip(given, specs))
     declare_named(given, specs)
 
 
 def _plain(shapes: Any, signature: inspect.Signature, args: Any, kwargs: Any) -> Any:
-    """What a ShapesCollection or AdditionalInputs says, by torch's own method."""
+    """The specification of a ShapesCollection or AdditionalInputs, by torch's own method."""
     try:
         return Made(shapes.dynamic_shapes(_Callee(signature), args, kwargs), "collection")
     except (ValueError, TypeError, AssertionError, RuntimeError) as error:
@@ -131,7 +131,7 @@ def _plain(shapes: Any, signature: inspect.Signature, args: Any, kwargs: Any) ->
 
 
 class _Callee:
-    """Something with a signature: all that torch asks of the module."""
+    """An object with a signature, the only attribute of the module that torch reads."""
 
     def __init__(self, signature: inspect.Signature) -> None:
         self.__signature__ = signature
@@ -171,7 +171,7 @@ class DeclaredInputs:
 
 
 def declare_inputs(inputs: FlatInputs, specs: Any, env: TorchShapeEnv) -> DeclaredInputs:
-    """Makes the symbols that a specification asks for.
+    """Makes the symbols for a specification.
 
     specs: the plain form (`read_call`). InvalidDynamicShapes lists everything that is wrong with it.
     """
@@ -270,13 +270,13 @@ class SizeReason:
 
 @dataclass
 class Settled:
-    """What the program asks of its inputs.
+    """The program's conditions on its inputs.
 
     Attributes:
-        lines: `guards` with what each states.
+        lines: `guards` with the relations that each states.
         range_constraints: sympy symbol -> torch's ValueRanges, for each symbol that is left.
-        replacements: the symbols that equalities do away with, as sympy expressions in those that are left.
-        notes: what the user may want to know: sizes that are static although the specification lets them vary.
+        replacements: the symbols that equalities eliminate, as sympy expressions in those that are left.
+        notes: information for the user: sizes that are static although the specification lets them vary.
     """
 
     solution: Solution
@@ -314,12 +314,12 @@ _DEFERRED = ("divisibility", "other")
 
 
 def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -> Settled:
-    """Holds what the run assumed of the sizes against what the user said of them.
+    """Compares the run's assumptions about sizes with the user's specification of them.
 
     defers: conditions that no range expresses (`n % 4 == 0`) are checked in each call, whatever was promised.
 
-    Raises ConstraintViolation with every dimension that cannot do what its spec says, the lines of the program that
-    are the reason, and new specs that were seen to solve.
+    Raises ConstraintViolation with every dimension for which the program does not admit the spec, the lines of the
+    program that are the reason, and new specs that were verified to solve.
     """
     solution = solve(declared.table, env.core.facts)
     if any(not defers or not _is_deferred(found) for found in solution.violations):
@@ -334,7 +334,7 @@ def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -
 
 
 def _is_deferred(found: Violation) -> bool:
-    """Whether a condition can be left to each call: no range expresses it, or what it is made of (3 * m == n * n)."""
+    """Whether a condition can be left to each call: no range expresses it, or its parts (3 * m == n * n)."""
     return found.kind in _DEFERRED or (found.kind == "range" and any(g.kind != "range" for g in found.guards))
 
 

@@ -31,7 +31,7 @@ class InputSource(Source):
 
 @dataclass(frozen=True)
 class Spot:
-    """Which input a declared dimension belongs to: the leaf, and the dimension of it (None: the number itself)."""
+    """The input that a declared dimension belongs to: the leaf, and the dimension of it (None: the number itself)."""
 
     leaf: int
     dim: int | None
@@ -94,7 +94,7 @@ def _add(found: InputDims, spot: Spot, hint: int, spec: Any) -> None:
 def _of_tensor(
     tensor: torch.Tensor, given: Any, place: SpecPlace, found: InputDims
 ) -> dict[int, tuple[Any, SpecPlace]]:
-    """dimension -> (what is said of it, where), without those that are said to be static."""
+    """dimension -> (its specification, its location), without those declared static."""
     if given is None:
         return {}
     if isinstance(given, Mapping):

@@ -1,7 +1,7 @@
 """Guards on the memory layout of the inputs, for a program whose result depends on layout.
 
-Operators take any layout, as in eager. But where the program itself asks (`x.is_contiguous()`, `x.stride()`) of an
-input or of anything computed from one, the answer holds for the layout of the example only.
+Operators take any layout, as in eager. But if the program itself reads it (`x.is_contiguous()`, `x.stride()`) of an
+input or of anything computed from one, the result holds for the layout of the example only.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def layout_guards(
     env: TorchShapeEnv | None,
     sources: Mapping[Symbol, str],
 ) -> list[str]:
-    """Python over `L['name']` that holds for inputs which lie in memory as the example's do.
+    """Python over `L['name']` that holds for inputs with the memory layout of the example's.
 
     stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes.
-    asked: "contiguity", "strides", "offset", "memory", "conj", "neg", "inference": what the program has asked.
-    sources: how each symbol is read off the inputs.
+    asked: "contiguity", "strides", "offset", "memory", "conj", "neg", "inference": the properties read by the program.
+    sources: the expression of each symbol in the inputs.
     """
     guards: list[str] = []
     for path, leaf, fake in zip(paths_of(inputs), inputs.leaves, stand_ins) if asked else ():

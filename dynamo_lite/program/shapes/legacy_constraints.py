@@ -3,7 +3,7 @@
     dynamo_lite.export(f, (x, y), constraints=[2 <= dynamic_dim(x, 0) <= 8, dynamic_dim(x, 0) == dynamic_dim(y, 1)])
 
 Each dimension in the list becomes a named Dim: it takes every size of its range, and all that are equal share one. New
-code says the same with `dynamic_shapes`.
+code should use `dynamic_shapes`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _bound(value: Any) -> int:
 # -- in the plain form -------------------------------------------------------------------------------------------------
 def specs_of(constraints: Iterable[DimConstraint], signature: inspect.Signature, args: tuple[Any, ...],
              kwargs: Mapping[str, Any]) -> Any:
-    """The constraints as a dynamic_shapes dict. InvalidArguments if one is no constraint on an input of the call."""
+    """The constraints as a dynamic_shapes dict. InvalidArguments if one is not a constraint on an input of the call."""
     dims = _Classes()
     for constraint in constraints:
         if not isinstance(constraint, DimConstraint):
@@ -143,7 +143,7 @@ class _Classes:
         self.ranges[key] = max(old_lo, lo), min(old_hi, hi)
 
     def spec(self, leaf: Any) -> Any:
-        """What is said of a leaf of the inputs."""
+        """The specification of a leaf of the inputs."""
         if id(leaf) not in self.tensors:
             return None
         self.used.add(id(leaf))
@@ -171,7 +171,7 @@ class _Classes:
 
 # -- in the program ----------------------------------------------------------------------------------------------------
 def constrain_as_value(symbol: Any, min: int | None = None, max: int | None = None) -> None:
-    """Says, in a program, that a number that only run time knows (`x.item()`) is in [min, max]; checked at run time."""
+    """Constrains an unbacked number in a program (`x.item()`) to [min, max]; checked at run time."""
     if min is not None:
         torch._check(symbol >= min, lambda: f"constrain_as_value: {symbol} is less than {min}")
     if max is not None:

@@ -1,7 +1,7 @@
 """Dimensions that the user marked on the tensors themselves, by torch._dynamo.mark_dynamic and its relatives.
 
-torch.export looks at marks only where dynamic_shapes says nothing at all (torch/export/dynamic_shapes.py,
-`_process_dynamic_shapes`, takes them off otherwise); so do we, and the tensors keep theirs. The attributes are those of
+torch.export uses marks only if dynamic_shapes specifies nothing at all (torch/export/dynamic_shapes.py,
+`_process_dynamic_shapes`, removes them otherwise); so do we, and the tensors keep theirs. The attributes are those of
 torch/_dynamo/decorators.py, 2.13.0: mark_static counts less than mark_dynamic, that less than mark_unbacked.
 """
 
@@ -33,7 +33,7 @@ class Unbacked:
 
 
 def marks_of(tensor: torch.Tensor) -> dict[int, Auto | Dynamic | Unbacked]:
-    """What the marks say of each dimension that is not static."""
+    """The specs by marks of each dimension that is not static."""
     weak, dynamic, unbacked, strict = (set(getattr(tensor, name, ())) for name in _MARKS)
     ranges = {r.dim: r for r in getattr(tensor, "_dynamo_dynamic_range", ())}
     specs: dict[int, Auto | Dynamic | Unbacked] = {}

@@ -1,9 +1,8 @@
 """Facts that only run time can check become `aten._assert_scalar` nodes, right after the last value they are about.
 
-Which facts, and in what order, is decided in symbolic_shapes/size_guards/runtime_asserts.py; this file finds the
-nodes that bind
-the symbols and writes the conditions. Each graph asserts what it binds itself: the branches of a `cond` are graphs of
-their own.
+The facts and their order are determined in symbolic_shapes/size_guards/runtime_asserts.py; this file finds the nodes
+that bind the symbols and writes the conditions. Each graph asserts the facts about symbols that it binds itself: the
+branches of a `cond` are graphs of their own.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def insert_runtime_asserts(
     ]
     outside: set[Symbol] = set()
     for graph, bindings in bound:
-        # A sub-graph may state facts about what the graph around it binds as well, which it gets as an argument.
+        # A sub-graph may state facts about symbols bound by the outer graph as well, which it gets as an argument.
         visible = bindings.keys() | outside if graph is not bound[0][0] else set(bindings)
         outside |= set(bindings)
         mine = [f for f in facts if _unbacked(f) & bindings.keys() and _unbacked(f) <= visible]

@@ -1,8 +1,8 @@
 """torch's ShapesSpec, ParamsSpec and `@dynamic_spec` (torch 2.14, torch/fx/experimental/dynamic_spec.py).
 
 Each variable is an unbacked size: the example decides nothing about it, so that nothing is specialised silently. A
-derived size (`batch * 2`) is an expression over the variables, and what is assumed of them (`batch % 2 == 0`) is a fact
-for the solver, which proves questions from it; each call of the program checks what does not follow from the rest.
+derived size (`batch * 2`) is an expression over the variables, and an assumption about them (`batch % 2 == 0`) is a
+fact for the solver, which proves conditions from it; each call of the program checks those that do not follow.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class SpecShapes(Made):
 
 
 def given_or_attached(mod: Callable[..., Any], dynamic_shapes: Any) -> Any:
-    """`dynamic_shapes`, or what `@dynamic_spec` says on the function. InvalidArguments if there are both."""
+    """`dynamic_shapes`, or the specification by `@dynamic_spec` on the function. InvalidArguments if there are both."""
     function = mod.forward if isinstance(mod, nn.Module) else mod
     attached = getattr(function, ATTACHED, None)
     if attached is None or not is_spec(attached):
@@ -82,7 +82,7 @@ def is_spec(value: Any) -> bool:
 
 
 def plain(spec: Any, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> SpecShapes:
-    """The spec by argument names, in the structure of the arguments: what it does not speak of is static."""
+    """The spec by argument names, in the structure of the arguments: arguments without an entry are static."""
     has_assumptions = isinstance(spec, dynamic_spec().ShapesSpec)
     params = params_of(spec) if has_assumptions else spec
     return _Reading(signature, args, kwargs).read(
@@ -122,7 +122,7 @@ class _Reading:
 
     @staticmethod
     def _of_keyword(said: Mapping[str, Any], name: str) -> Any:
-        """What is said of a keyword argument: by its name, else within `**kwargs`, whichever parameter takes it."""
+        """The entry of a keyword argument: by its name, else within `**kwargs`, whichever parameter takes it."""
         return said[name] if name in said else said.get("**kwargs", {}).get(name)
 
     def _check_variadic(self, said: Mapping[str, Any]) -> None:
@@ -133,7 +133,7 @@ class _Reading:
         self.problems += [f"the spec has **kwargs[{name!r}], which the call does not give" for name in unknown]
 
     def _entry(self, spec: Any, value: Any, where: str) -> Any:
-        """What is said of one value, in the plain form."""
+        """The entry of one value, in the plain form."""
         specs = dynamic_spec()
         if spec is None or type(spec) is int:
             return spec
@@ -206,7 +206,7 @@ class SpecSymbols:
     _sources: dict[Any, Any] = field(default_factory=dict)
 
     def of_variable(self, size: SpecSize, value: int, source: str, is_size: bool) -> Int:
-        """The symbol of a variable; what it stands for a second time must be the same number."""
+        """The symbol of a variable; at a second place, the size must be the same number."""
         known = self._symbols.get(size.expr)
         if known is not None:
             self.lines.append(f"{source} == {self._sources[size.expr]}")

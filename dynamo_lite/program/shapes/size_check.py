@@ -25,7 +25,7 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 @dataclass(frozen=True)
 class _SizePlace:
-    """Where a size stands: dimension `dim` of the tensor input `leaf`, or the integer input itself (dim None)."""
+    """The location of a size: dimension `dim` of the tensor input `leaf`, or the integer input itself (dim None)."""
 
     leaf: int
     words: str
@@ -35,7 +35,7 @@ class _SizePlace:
         return self.words if self.dim is None else f"dimension {self.dim} of {self.words}"
 
     def expected(self, what: str, given: Any, value: int | None = None) -> InputMismatch:
-        """The error: `what` says what was expected in words, `value` is the one number that would do."""
+        """The error: `what` describes the expected sizes, `value` is the one number that would be accepted."""
         where = "" if self.dim is None else f"dimension {self.dim} to be "
         short = ""
         if self.dim is not None and value is not None:
@@ -98,7 +98,7 @@ class SizeCheck:
         self._guards = [_guard(text, paths) for text in guards]
 
     def check(self, leaves: Sequence[Any]) -> None:
-        """Raises InputMismatch naming the input, the dimension, what was expected and what was given."""
+        """Raises InputMismatch naming the input, the dimension, the expected and the given size."""
         if any(map(_is_symbolic, leaves)):
             return  # another trace looks at the program: its sizes answer by guards of that trace
         values: dict[str, int] = {}
@@ -140,10 +140,10 @@ class SizeCheck:
     def _solve(
         self, size: _Size, symbol: sympy.Symbol, given: int, values: dict[str, int], found: dict[str, _SizePlace]
     ) -> None:
-        """2*d + 1 is the first size with d in it: what is d?"""
+        """Solves for d if 2*d + 1 is the first size with d in it."""
         slope, rest = size.expr.coeff(symbol, 1), size.expr.coeff(symbol, 0)
         if size.expr != slope * symbol + rest or not (slope.is_Integer and rest.is_Integer):
-            return  # the guards say what they can
+            return  # left to the guards
         quotient, remainder = divmod(given - int(rest), int(slope))
         if remainder:
             raise size.place.expected(f"of the form {size.text}", given)
@@ -171,10 +171,10 @@ WITHOUT_GRADIENTS = "not torch.is_grad_enabled()"
 
 
 def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:
-    """Whether torch would write guards that are no Python.
+    """Whether torch would write guards that are not valid Python.
 
-    One input's path is the beginning of another's name, or a key has a quote in it, which torch puts into a string as
-    it is.
+    One input's path is the beginning of another's name, or a key contains a quote, which torch puts into a string
+    unescaped.
     """
     texts = sorted(map(pytree.keystr, paths))
     if any('"' in text or "\\'" in text for text in texts):
@@ -224,7 +224,7 @@ def _guard(text: str, paths: Sequence[pytree.KeyPath]) -> _Guard:
 
 
 def _shown(value: Any) -> str:
-    """What was given, in a message about a guard: a tensor by its layout, which the guard is about."""
+    """The given value, in a message about a guard: a tensor by its layout, which the guard is about."""
     if not isinstance(value, torch.Tensor):
         return f"is {value}"
     return f"has shape {[*value.shape]}, strides {[*value.stride()]} and storage offset {value.storage_offset()}"
@@ -237,4 +237,4 @@ def _is_symbolic(value: Any) -> bool:
 
 
 NAMESPACE = {**SYMPY_INTERP, "math": math, "inf": math.inf}
-"""What torch evaluates guards in (torch/export/_unlift.py, `_convert_guards_code_to_fn`)."""
+"""The namespace in which torch evaluates guards (torch/export/_unlift.py, `_convert_guards_code_to_fn`)."""

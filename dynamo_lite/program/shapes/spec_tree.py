@@ -1,8 +1,8 @@
-"""A dynamic_shapes specification laid along the inputs of a call: which part of it is about which leaf, and where.
+"""A dynamic_shapes specification along the inputs of a call: the part of it for each leaf, and its location.
 
-The language is torch.export's (torch/export/dynamic_shapes.py, 2.15): by argument name or by position, in the
-structure of the inputs. Beyond it, None stands for a whole static subtree, and a container that is no list or dict may
-be described by a list of its children, by a dict of its attributes or fields, or by an object of its own class.
+The language is torch.export's (torch/export/dynamic_shapes.py, 2.15): by argument name or by position, in the structure
+of the inputs. Beyond it, None means a whole static subtree, and a container other than a list or dict may be described
+by a list of its children, by a dict of its attributes or fields, or by an object of its own class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SEQUENCES = (list, tuple, deque)
 
 @dataclass(frozen=True)
 class SpecPlace:
-    """Where in the user's specification something stands: `dynamic_shapes['x'][0]`.
+    """A location in the user's specification: `dynamic_shapes['x'][0]`.
 
     `assignable`: whether an assignment to it can be executed (no tuple holds it, and the user has written it so).
     `made`: see `Made`.
@@ -32,7 +32,7 @@ class SpecPlace:
     made: str = ""
 
     def step(self, container: Any, accessor: str) -> SpecPlace:
-        """A part of the `container` that stands here."""
+        """A part of the `container` at this location."""
         return SpecPlace(self.text + accessor, not (self.made or isinstance(container, tuple)), self.made)
 
     def __str__(self) -> str:
@@ -40,8 +40,8 @@ class SpecPlace:
 
 
 class Made(dict[str, Any]):
-    """A specification by argument name that the user has not written, but something that stands for it: `of` is
-    "collection" (the names of its Dims are the user's) or "constraints" (its Dims are ours)."""
+    """A specification by argument name that is derived from another input of the user: `of` is "collection" (the names
+    of its Dims are the user's) or "constraints" (its Dims are ours)."""
 
     def __init__(self, specs: Mapping[str, Any], of: str) -> None:
         super().__init__(specs)
@@ -59,13 +59,13 @@ class Argument:
 
 @dataclass
 class ShapeTree:
-    """What a specification says of each leaf.
+    """The specification of each leaf.
 
     Attributes:
-        given: for each leaf what the user wrote for it; None where nothing is said.
-        places: for each leaf where that stands.
-        problems: what does not fit, each with its place.
-        written: whether there is a specification at all (marks on tensors count only where there is none).
+        given: for each leaf the user's entry for it; None if there is none.
+        places: for each leaf the location of that.
+        problems: entries that do not fit, each with its location.
+        written: whether there is a specification at all (marks on tensors count only if there is none).
     """
 
     given: list[Any] = field(default_factory=list)
@@ -100,7 +100,7 @@ def arguments(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping
 
 
 def parameter_order(signature: inspect.Signature, slots: Sequence[Argument]) -> list[str]:
-    """The parameters that the call gives, in the order of the signature: what a specification by position follows."""
+    """The parameters that the call gives, in the order of the signature, as a specification by position."""
     order = {name: i for i, name in enumerate(signature.parameters)}
     return sorted(dict.fromkeys(s.parameter for s in slots), key=lambda name: order.get(name, len(order)))
 
@@ -136,7 +136,7 @@ class _SpecWalk:
 
     # -- the arguments ---------------------------------------------------------------------------------------------
     def _top(self, specs: Any) -> dict[str, tuple[Any, SpecPlace]]:
-        """What is said of each parameter that the call gives."""
+        """The entry for each parameter that the call gives."""
         names = parameter_order(self.signature, self.slots)
         here = SpecPlace(made=specs.of if isinstance(specs, Made) else "")
         if specs is None or (isinstance(specs, (dict, list, tuple)) and not specs):
@@ -244,7 +244,7 @@ class _SpecWalk:
     def _parts(
         self, tree: pytree.TreeSpec, given: Any, place: SpecPlace, depth: int
     ) -> Iterator[tuple[Any, SpecPlace]]:
-        """What is said of each child of a container. _Misfit if the description has another structure."""
+        """The entry for each child of a container. _Misfit if the description has another structure."""
         cls, count = tree.type, len(tree.children())
         if cls in (dict, OrderedDict, defaultdict):
             keys = list(tree.context[1] if cls is defaultdict else tree.context)
@@ -295,7 +295,7 @@ class _SpecWalk:
 
 
 class _Misfit(Exception):
-    """A description has another structure than what it describes."""
+    """A description has another structure than its object."""
 
 
 def _by_key(given: Any, keys: Sequence[Any], place: SpecPlace, what: str) -> Iterator[tuple[Any, SpecPlace]]:
@@ -342,7 +342,7 @@ def _kind(value: Any) -> str:
 
 
 def _described(value: Any) -> str:
-    """What stands there, short: `the tuple (None, 3)`."""
+    """The value at a location, short: `the tuple (None, 3)`."""
     text = repr(value)
     return f"the {_kind(value)} {text if len(text) < 60 else text[:57] + '...'}"
 

@@ -1,8 +1,8 @@
 """Constraint violations as an error whose suggested fixes can be pasted.
 
-symbolic_shapes/dims/suggestions.py finds new specs and checks that they solve. Here they become Python that fits what
-the user wrote: `b = Dim('b', max=9)` for a name, `dynamic_shapes['x'][0] = Dim.AUTO` for a place. Where a place cannot
-be assigned (it is in a tuple; the specification was no dict or list), the whole of `dynamic_shapes` is written out.
+symbolic_shapes/dims/suggestions.py finds new specs and checks that they solve. Here they become Python in the form of
+the user's specification: `b = Dim('b', max=9)` for a name, `dynamic_shapes['x'][0] = Dim.AUTO` for a place. If a place
+cannot be assigned (in a tuple; no dict or list was given), the whole of `dynamic_shapes` is written out.
 """
 
 from __future__ import annotations
@@ -128,6 +128,6 @@ def _root(spec: DimSpec) -> Named | None:
 
 
 def _doubled(spec: DimSpec) -> Any:
-    """What `2*d + 1` is for a spec: a number or a derived dimension; else None."""
+    """The value of `2*d + 1` for a spec: a number or a derived dimension; else None."""
     made = compose(2, spec, 1)
     return getattr(made, "value", made)

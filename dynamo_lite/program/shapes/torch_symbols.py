@@ -1,11 +1,11 @@
 """From sizes of our environment to sizes of torch's: the last step before a dynamic program is an ExportedProgram.
 
-torch's own passes (run_decompositions, the serializer, AOTInductor, the ONNX exporter) go on tracing with what they
-find in `node.meta`: they need torch's ShapeEnv behind the sizes, not ours. So each value is made again: a torch symbol
-of the same name per free symbol, with range and hint, expressions of those, FakeTensors of a new FakeTensorMode. The
-symbols are declared as torch's deserializer does it (torch/_export/serde/serialize.py, `_parse_sym_expr`).
+torch's own passes (run_decompositions, the serializer, AOTInductor, the ONNX exporter) continue to trace with the
+values in `node.meta`: they need torch's ShapeEnv behind the sizes, not ours. So each value is made again: a torch
+symbol of the same name per free symbol, with range and hint, expressions of those, FakeTensors of a new FakeTensorMode.
+The symbols are declared as torch's deserializer does it (torch/_export/serde/serialize.py, `_parse_sym_expr`).
 
-Nothing is asked about sizes on the way: what torch would decide from the example could not be taken back.
+No size is compared on the way: torch's decisions by the example could not be undone.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ MOST_OPERANDS = 20_000
 
 @dataclass
 class Materialised:
-    """What a dynamic program is built with: torch's environment, and the range of each of its symbols."""
+    """The parts of a dynamic program: torch's environment, and the range of each of its symbols."""
 
     shape_env: ShapeEnv
     fake_mode: FakeTensorMode
@@ -78,8 +78,8 @@ def rematerialise(
 
     Args:
         graphs: the program's graph and all its sub-graphs (`all_graphs`): they share one environment.
-        images: the symbols that an equality does away with, and what they are (`Solution.guard_set.images`).
-        ranges: what each remaining symbol may be (`Solution.ranges`); by default what `env` knows.
+        images: the symbols that an equality eliminates, and their values (`Solution.guard_set.images`).
+        ranges: the range of each remaining symbol (`Solution.ranges`); by default that in `env`.
     Raises CaptureError for a value that torch's metadata cannot hold.
     """
     symbols = _Symbols(env, images, dict(ranges or {}))
@@ -109,11 +109,11 @@ class Translation(Protocol):
         """The SymInt, SymFloat or SymBool (or number)."""
 
     def binding(self, symbol: sympy.Symbol) -> sympy.Symbol | None:
-        """The name of an unbacked symbol that a node binds; None if it is no symbol any more."""
+        """The name of an unbacked symbol that a node binds; None if it is not a symbol any more."""
 
 
 class _Symbols:
-    """Expressions of ours as torch's: sympy over symbols that torch's ShapeEnv has been told of."""
+    """Expressions of ours as torch's: sympy over symbols that are declared in torch's ShapeEnv."""
 
     def __init__(self, env: TorchShapeEnv, images: Mapping[Symbol, Int], ranges: dict[Symbol, Interval]) -> None:
         self._env, self._images, self._ranges = env, images, ranges
@@ -149,10 +149,10 @@ class _Symbols:
 
     @contextmanager
     def as_declared(self) -> Iterator[None]:
-        """Within, a size that the ranges of the symbols left do not show to be one keeps its own symbol.
+        """A context in which a size keeps its own symbol if the ranges of the symbols left may make it negative.
 
-        A program that has an integer n and a tensor of x.shape[0] + n rows says so in its guards; torch's deserializer
-        makes the tensor before it knows an example of n, and asks whether it has a negative size.
+        A program that has an integer n and a tensor of x.shape[0] + n rows has a guard for that; torch's deserializer
+        makes the tensor before it has an example of n, and checks whether a size is negative.
         """
         self._declares, self._memo, memo = True, {}, self._memo
         try:
@@ -263,7 +263,7 @@ class Values:
         self._metas: dict[int, tuple[TensorMetadata, TensorMetadata]] = {}
 
     def rewrite(self, meta: dict[str, Any]) -> None:
-        """Replaces what a node knows of its value."""
+        """Replaces a node's metadata about its value."""
         if "val" in meta:
             meta["val"] = self.value(meta["val"])
         if "tensor_meta" in meta:
@@ -334,7 +334,7 @@ class Values:
         return new.requires_grad_(tensor.requires_grad)
 
     def _strided(self, tensor: FakeTensor) -> torch.Tensor:
-        """A meta tensor with these sizes. as_strided asks nothing about them; empty_strided asks 86 questions."""
+        """A meta tensor with these sizes. as_strided compares none of them; empty_strided makes 86 comparisons."""
         sizes, strides = [self.value(s) for s in tensor.shape], [self.value(s) for s in tensor.stride()]
         offset = self.value(tensor.storage_offset())
         with self.symbols.shape_env.suppress_guards():

@@ -75,9 +75,9 @@ class Key:
 class ObjectContext:
     """`keys`: the children, in order; `order`: all parts; `rest`: the parts that are constants of the program.
 
-    `is_made` tells which objects in `rest` the program itself makes, so that each result has objects of its own.
-    `references_unread`: the program asks no weak reference in `rest` for its object (a run that is interpreted sees
-    that), so that it may be another one.
+    `is_made` returns whether the program itself makes an object in `rest`, so that each result has objects of its own.
+    `references_unread`: the program does not dereference weak references in `rest` (known for a run that is
+    interpreted), so that their objects may be others.
     """
 
     keys: tuple[Key, ...]
@@ -103,7 +103,7 @@ class ObjectContext:
         return f"({', '.join(parts)})"
 
     def fresh_rest(self) -> dict[Key, Any]:
-        """The constants for a new object: lists, dicts, sets and what the program makes are copied, others shared."""
+        """The constants for a new object: lists, dicts, sets and objects of the program are copied, others shared."""
         copies: dict[int, Any] = {}
         return {key: copy_plain(value, self.is_made, copies) for key, value in self.rest.items()}
 

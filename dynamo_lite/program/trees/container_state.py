@@ -1,8 +1,8 @@
-"""What a program has read of an object that is an argument, beside its leaves.
+"""State that a program has read of an object that is an argument, besides its leaves.
 
-A registered flatten function gives the leaves of a container; what else the object holds, the program gets from what
-the registered unflatten function makes of them. An object of a later call may hold something else there: a cache whose
-window was full, a counter. The program cannot see that, so the call checks it.
+A registered flatten function returns the leaves of a container; the program takes all other state from the object that
+the registered unflatten function makes of them. An object of a later call may hold other state: a cache whose window
+was full, a counter. The program cannot see that, so the call checks it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class StateRead:
         return lambda leaves: eval(code, NAMESPACE, {name: leaves[leaf].shape[dim] for name, (leaf, dim) in symbols})
 
     def check(self, call: Any, leaves: Sequence[Any]) -> None:
-        """`call` is (args, kwargs), `leaves` what flatten gives of it. Raises StructureMismatch."""
+        """`call` is (args, kwargs), `leaves` the result of flattening it. Raises StructureMismatch."""
         given = _at(call, self.path)
         expected = self._compute(leaves)
         if isinstance(given, torch.SymInt) or isinstance(expected, torch.SymInt):
@@ -87,7 +87,7 @@ class StateRead:
 def state_read(
     path: tuple[Key, ...], words: str, value: Any, leaves: Sequence[Any], others: tuple[Any, ...] = ()
 ) -> StateRead | None:
-    """The check for what the program has read as `value`, a constant or a size; None where there is none.
+    """The check for `value`, a constant or a size that the program has read; None if there is none.
 
     leaves: the flat inputs of the run, with its own symbols. others: as of StateRead.
     """

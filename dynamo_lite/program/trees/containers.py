@@ -62,8 +62,8 @@ def register_container(
     flatten: object -> (children, context), context comparable by == and JSON-able if programs are to be saved;
     unflatten: (children, context) -> object. Both or neither; without them the rule of this module applies.
     numbers: attributes whose ints are inputs of the program instead of constants (how much a cache has seen). A
-    `dynamic_shapes` that names such an attribute says the same; a process that only loads the program has to be told.
-    A class that is registered already keeps its registration unless functions are given.
+    `dynamic_shapes` that names such an attribute has the same effect; a process that only loads the program needs this
+    call. A class that is registered already keeps its registration unless functions are given.
     """
     if (flatten is None) != (unflatten is None):
         raise TypeError("give both flatten and unflatten, or neither")
@@ -110,8 +110,8 @@ def _register_with(
 
 @contextmanager
 def forgotten_after_errors() -> Iterator[None]:
-    """What is registered by the rule inside is a container no longer if an error ends the block: no program has it, and
-    the user's own calls of pytree functions take it for a leaf."""
+    """A context in which registrations by the rule are undone if an error ends the block: no program has the class as a
+    container, and the user's own calls of pytree functions take its instances for leaves."""
     made: list[type] = []
     outer = _registered_inside.get()
 
@@ -130,7 +130,7 @@ def forgotten_after_errors() -> Iterator[None]:
 def register_containers(tree: Any, call: Caller = direct) -> KnownParts:
     """Registers the class of each container in `tree` that torch does not know. Raises UnsupportedValue for a cycle.
 
-    call: how functions that the user has registered are called. Returns what they have said, for `flatten`.
+    call: how functions that the user has registered are called. Returns their results, for `flatten`.
     """
     known: KnownParts = {}
     _register_inside(tree, (), (), call, known)
@@ -138,7 +138,7 @@ def register_containers(tree: Any, call: Caller = direct) -> KnownParts:
 
 
 def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
-    """Declares as `numbers` what is one in a structure of inputs. leaves: what stands there, numbers or tensors."""
+    """Declares as `numbers` the ints in a structure of inputs. leaves: the values there, numbers or tensors."""
     if spec.is_leaf():
         next(leaves)
         return
@@ -152,7 +152,7 @@ def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
 
 
 def leave_references(spec: pytree.TreeSpec) -> None:
-    """Notes that the program asks no weak reference in its arguments for its object: others are as good."""
+    """Records that the program dereferences no weak reference in its arguments: their objects may be others."""
     if isinstance(spec.context, ObjectContext):
         spec.context.references_unread = True
     for child in spec.children():
@@ -307,7 +307,7 @@ def _holds_tensors(value: Any) -> bool:
     if is_object(value):
         return any(_holds_tensors(part) for _, part in state_of(value))
     if is_foreign(type(value)):
-        return True  # not asked: its functions are the user's
+        return True  # not called: its functions are the user's
     return _is_registered(value) and any(_holds_tensors(child) for _, child in children_of(value))
 
 

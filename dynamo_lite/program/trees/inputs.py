@@ -19,10 +19,10 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 class FlatInputs:
     """The arguments of one call, flattened.
 
-    `leaves[i]` is called `names[i]`; `spec` is the tree of (args, kwargs); `arg_names` are the names of the top-level
-    arguments as torch.export keeps them (`ModuleCallSignature.forward_arg_names`); `signature` is that of what is
-    called. `paths[i]` leads to leaf i from (args, kwargs), `key_paths[i]` from the dict of the top-level arguments.
-    `is_foreign`: some of the containers are taken apart and made by functions that a library or the user registered.
+    `leaves[i]` has the name `names[i]`; `spec` is the tree of (args, kwargs); `arg_names` are the names of the
+    top-level arguments as torch.export keeps them (`ModuleCallSignature.forward_arg_names`); `signature` is the
+    callee's. `paths[i]` leads to leaf i from (args, kwargs), `key_paths[i]` from the dict of the top-level arguments.
+    `is_foreign`: some of the containers are flattened and rebuilt by functions that a library or the user registered.
     """
 
     args: tuple[Any, ...]
@@ -34,7 +34,7 @@ class FlatInputs:
     signature: inspect.Signature
     paths: list[pytree.KeyPath]
     restored: Any = None
-    """What the registered functions make of these inputs (tracing.rebuilt_arguments.RoundTrip), once it is known."""
+    """The round trip of the inputs by the registered functions (tracing.rebuilt_arguments.RoundTrip), once known."""
 
     @cached_property
     def is_foreign(self) -> bool:
@@ -65,9 +65,9 @@ def flatten_inputs(
 ) -> FlatInputs:
     """Flattens a call of `forward`; registers the containers in it that torch does not know.
 
-    forward: what is called, for the names of its parameters (a bound method for a module), or its signature. call: how
+    forward: the callee, for the names of its parameters (a bound method for a module), or its signature. call: how
     functions that a library or the user has registered are called.
-    Raises UnsupportedValue for a leaf that no program can take, TypeError where args do not fit the signature.
+    Raises UnsupportedValue for a leaf that no program can take, TypeError if args do not fit the signature.
     """
     kwargs = kwargs or {}
     _check_keywords(kwargs)

@@ -1,4 +1,4 @@
-"""From what the program returned to the outputs of the graph."""
+"""From the program's result to the outputs of the graph."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 @dataclass
 class FlatOutputs:
-    """What the program returned, flattened: `values[i]` is a graph node or a constant; `spec` is the tree.
+    """The program's result, flattened: `values[i]` is a graph node or a constant; `spec` is the tree.
 
-    `leaves[i]` is what the program returned there (a FakeTensor for a tensor).
+    `leaves[i]` is the returned object there (a FakeTensor for a tensor).
     """
 
     values: list[Any]
@@ -44,9 +44,9 @@ class FlatOutputs:
 
 
 def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
-    """What the program returned, taken apart: a parameter, a constant or an input is an output like any other.
+    """The program's result, flattened: a parameter, a constant or an input is an output like any other.
 
-    What the graph cannot hold is a part of the structure (constant_outputs.py).
+    A value that the graph cannot hold is a part of the structure (constant_outputs.py).
     Raises UnsupportedValue for a leaf that is neither a tensor, a size nor a constant.
     """
     values: list[Any] = []
@@ -70,7 +70,7 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
 
 
 def mark_made(spec: pytree.TreeSpec, is_made: Callable[[Any], bool]) -> None:
-    """Tell the results' containers which of their constants the program has made: each call makes its own."""
+    """Pass `is_made` to the results' containers: constants that the program has made are made anew by each call."""
     todo = [spec]
     while todo:
         spec = todo.pop()
@@ -80,7 +80,7 @@ def mark_made(spec: pytree.TreeSpec, is_made: Callable[[Any], bool]) -> None:
 
 
 def constants_of(flat: Flat) -> Iterator[tuple[str, Any]]:
-    """(path, value) of what the containers of a result hold beside their children: constants of the program, keys."""
+    """(path, value) of the constants and keys that the containers of a result hold beside their children."""
     output: Any = pytree.MappingKey("output")
     for path, kind, context in flat.contexts:
         if isinstance(context, ObjectContext):

@@ -65,7 +65,7 @@ KnownParts = dict[int, tuple[Any, Parts]]
 
 
 def flatten(tree: Any, call: Caller = direct, known: KnownParts | None = None) -> Flat:
-    """Takes a tree apart; each function of a foreign class is called once, by `call`; not for what is `known`."""
+    """Flattens a tree; each function of a foreign class is called once, by `call`, unless its result is `known`."""
     leaves: list[tuple[pytree.KeyPath, Any]] = []
     contexts: list[tuple[pytree.KeyPath, Any, Any]] = []
     apart = {} if known is None else known
@@ -127,7 +127,7 @@ def _walk(path: pytree.KeyPath, tree: Any, is_leaf: IsLeaf | None) -> Iterator[t
 
 
 def unflatten(leaves: Iterable[Any], spec: pytree.TreeSpec, call: Caller | None = None) -> Any:
-    """pytree.tree_unflatten, but for torch.Size, of which torch's own makes a tuple.
+    """pytree.tree_unflatten, except for torch.Size, which torch's own turns into a tuple.
 
     call: how the functions of foreign classes are called.
     """
@@ -151,7 +151,7 @@ def _built(leaves: Iterator[Any], spec: pytree.TreeSpec, call: Caller) -> Any:
 
 
 def give_keys(cls: type) -> None:
-    """Completes the registration of a class that has none: `ExportedProgram.module()` asks for an input's paths."""
+    """Completes the registration of a class that has no keys: `ExportedProgram.module()` needs an input's paths."""
     handler = pytree.SUPPORTED_NODES.get(cls)
     if handler is not None and handler.flatten_with_keys_fn is None:
         with_keys = _flatten_with_keys(handler.flatten_fn)

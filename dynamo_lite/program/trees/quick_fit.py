@@ -1,7 +1,7 @@
-"""Whether a call certainly fits what a program was exported for: the answer for the calls that do, in a microsecond.
+"""Whether a call certainly fits the example's inputs: the answer for those that do, in a microsecond.
 
-It knows plain tensors and constants in tuples, lists and dicts. What it does not know, and what does not fit, is for
-the whole check, which says what differs.
+It handles plain tensors and constants in tuples, lists and dicts. Other values, and those that do not fit, are left to
+the whole check, which reports the difference.
 """
 
 from __future__ import annotations

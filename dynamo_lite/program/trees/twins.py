@@ -1,7 +1,7 @@
 """One container, or object, at two places of a call.
 
-A program gets its arguments as leaves, and makes containers of them again: two, where the caller has one. That shows
-where it changes one of them, or asks whether they are one.
+A program gets its arguments as leaves, and makes containers of them again: two, if the caller has one. That is visible
+if it changes one of them, or compares their identities.
 """
 
 from __future__ import annotations

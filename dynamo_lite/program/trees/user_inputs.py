@@ -1,4 +1,4 @@
-"""The nodes of a program that take the caller's arguments, with what its signature says of them."""
+"""The nodes of a program that take the caller's arguments, with their entries in its signature."""
 
 from __future__ import annotations
 

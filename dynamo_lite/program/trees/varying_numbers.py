@@ -14,7 +14,7 @@ from dynamo_lite.program.trees.paths import is_foreign
 
 
 def declare_named(value: Any, spec: Any) -> None:
-    """Makes inputs of the attributes that `spec`, a specification by name, says something of, and that are ints."""
+    """Makes inputs of the int attributes for which `spec`, a specification by name, has an entry."""
     if spec is None or is_foreign(type(value)):
         return
     if isinstance(spec, Mapping):

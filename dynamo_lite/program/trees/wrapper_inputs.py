@@ -1,4 +1,4 @@
-"""Inputs that wrap other tensors: what a call must agree on beyond shape and dtype."""
+"""Inputs that wrap other tensors: the properties that a call must agree on beyond shape and dtype."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dynamo_lite.value_types import WRITABLE
 
 
 def difference(given: torch.Tensor, expected: torch.Tensor) -> str | None:
-    """What the program cannot take of `given`, after "a tensor"; None if it fits `expected`, an input's stand-in.
+    """Why the program cannot take `given`, after "a tensor"; None if it fits `expected`, an input's fake tensor.
 
-    The class, what it keeps beside its tensors (the second value of `__tensor_flatten__`), and the tensors inside. A
-    program for plain tensors is recorded operators, which take wrappers as well: only the other way round is checked.
+    Compares the class, its context (the second value of `__tensor_flatten__`), and the inner tensors. A program for
+    plain tensors is recorded operators, which take wrappers as well: only the other way round is checked.
     """
     if not is_wrapper(expected):
         return None
@@ -63,7 +63,7 @@ def _same(given: Any, expected: Any) -> bool:
 
 
 def class_guards(name: str, leaf: Any) -> Iterator[str]:
-    """The same as Python over `L['name']`, as far as it can be written: what is checked after `torch.export.load`."""
+    """The same as Python over `L['name']`, as far as it can be written: checked after `torch.export.load`."""
     if not is_wrapper(leaf):
         return
     yield f"type({name}).__qualname__ == {type(leaf).__qualname__!r}"

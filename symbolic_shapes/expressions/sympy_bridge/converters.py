@@ -1,7 +1,7 @@
 """To sympy and back. sympy is the language at the edge: users, logs, torch and serializers see it.
 
-Which sympy class stands for which operator is data: a `Heads` holds one function per operator (to sympy) and
-one per sympy class (from sympy). `PLAIN` speaks sympy's own classes; torch's function heads are another `Heads`, in
+The correspondence of sympy classes and operators is data: a `Heads` holds one function per operator (to sympy) and one
+per sympy class (from sympy). `PLAIN` uses sympy's own classes; torch's function heads are another `Heads`, in
 sympy_functions.py.
 """
 
@@ -23,7 +23,7 @@ from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.plain import PLAIN
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.terms import product, sum_of_terms
 
 SymbolMap = Callable[[Node], sympy.Basic]
-"""`Symbol` or `Float` symbol -> the sympy symbol that stands for it."""
+"""`Symbol` or `Float` symbol -> the sympy symbol that represents it."""
 
 
 # -- to sympy -----------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class ToSympy:
         if isinstance(node, Junction):
             return (sympy.And if node.kind == "and" else sympy.Or)(*map(self, node.args))
         if isinstance(node, FloatRelation):
-            # As it stands: what sympy computes of it, and of its negation, leaves out nan.
+            # Unevaluated: sympy's evaluation of it, and of its negation, disregards nan.
             relation = _FLOAT_RELATIONS[node.op](*map(self, node.args), evaluate=False)
             return relation if node.positive else sympy.Not(relation, evaluate=False)
         raise NotConvertible(f"no sympy form of {type(node).__name__}")

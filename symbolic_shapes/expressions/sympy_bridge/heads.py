@@ -1,4 +1,4 @@
-"""A dialect of sympy: which class stands for which operator."""
+"""A dialect of sympy: which class represents which operator."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _relation(build: Callable[[Any, Any], Bool]) -> Callable[[Any, Callable[[Any
 
 
 def _has_fraction(expr: Any) -> bool:
-    """Whether a rational coefficient stands outside of floor and ceiling (inside, it is a floor division), in a
+    """Whether a rational coefficient occurs outside of floor and ceiling (inside, it is a floor division), in a
     comparison of integers: one of floats is about their quotients as they are."""
     if isinstance(expr, sympy.core.relational.Relational) and expr.atoms(sympy.Float):
         return False

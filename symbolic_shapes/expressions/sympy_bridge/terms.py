@@ -1,8 +1,8 @@
-"""Sums and products of sympy symbols, in the form that sympy's constructors give them.
+"""Sums and products of sympy symbols, in the form of sympy's constructors.
 
-Those constructors look for everything that an argument might be, and the first one imports sympy's tensors for it:
-more work than the rest of a small export. A polynomial of ours has its like terms collected already: what is left to
-do is sympy's order of the arguments.
+Those constructors check for every kind of argument, and the first one imports sympy's tensors for it: more work than
+the rest of a small export. A polynomial of ours has its like terms collected already: only sympy's order of the
+arguments remains to be made.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def product(coef: int, factors: list[Any]) -> Any:
 
 
 def sum_of_terms(parts: list[Any]) -> Any:
-    """The sum of the terms of a polynomial, no two of which are multiples of each other; a number stands last."""
+    """The sum of the terms of a polynomial, no two of which are multiples of each other; a number comes last."""
     if not all(_is_of_symbols(part) for part in parts):
         return sympy.Add(*parts)
     number = parts.pop() if parts[-1].is_Number else None
