@@ -153,6 +153,7 @@ class Recorder(InputLifter):
             static_cache.check_mutation(func, fake_args, fake_kwargs)
         if facts.sees_memory and self.context.in_handler():  # before the run, which makes too small a memory larger
             self._raise_withheld(func, fake_args, fake_kwargs, False)
+        outputs = kernel_layouts.outputs(func, fake_args, fake_kwargs) if facts.reshapes else ()
         out, remember = self._known.recall(facts, fake_args, fake_kwargs, self.memory) if remembers else _UNKNOWN
         if not (is_known := out is not static_cache.MISS):
             try:
@@ -164,6 +165,7 @@ class Recorder(InputLifter):
         elif facts.detaches:
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
         if facts.reshapes:
+            kernel_layouts.lay_out_again(func, fake_args, fake_kwargs, outputs, self.layout.unasked)
             in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
         if facts.question is not None:
             self.layout.asked.add(facts.question)

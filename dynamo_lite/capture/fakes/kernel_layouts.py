@@ -62,6 +62,54 @@ def as_eager(
     return made(recipe._replace(tensors=tuple(likes)), mode, given)
 
 
+def outputs(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[torch.Tensor, tuple[Any, ...]]]:
+    """The tensors that an operator is given to write its results into (`out=`), with their sizes."""
+    names = [argument.name for argument in func._schema.arguments]
+    given = dict(zip(names, args)) | dict(kwargs)
+    written = [given.get(argument.name) for argument in func._schema.arguments if argument.is_out]
+    return [(tensor, tuple(tensor.shape)) for tensor in tensors_among(written) if tensor.layout is torch.strided]
+
+
+def lay_out_again(
+    func: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    before: Sequence[tuple[torch.Tensor, tuple[Any, ...]]],
+    unasked: set[str],
+) -> None:
+    """Those of `outputs` to which the operator gave other sizes: kernels in Python lay them out from the outermost
+    dimension to the innermost, eager's as its operands lie."""
+    resized = [tensor for tensor, shape in before if tuple(tensor.shape) != shape]
+    given = {id(tensor) for tensor, _ in before}
+    operands = [x for x in tensors_among([*args, *kwargs.values()]) if id(x) not in given]
+    if not resized or any(x.layout is not torch.strided for x in operands):
+        return
+    if all(_numbers(x.stride()) == _strides(_numbers(x.shape), range(x.dim())) for x in operands):
+        return
+    shapes = [tuple(tensor.shape) for tensor in resized]
+    try:
+        real = on_zeros(func, _emptied(args, resized), _emptied(kwargs, resized), _LIMIT)
+    except (NotAsked, RuntimeError):
+        unasked.add(str(func))
+        return
+    by_output = dict(zip((id(tensor) for tensor, _ in before), tensors_among([real])))
+    for tensor, shape in zip(resized, shapes):
+        order = _other_order(tensor, by_output[id(tensor)])
+        if all(type(size) is int for size in shape):
+            tensor.as_strided_(shape, by_output[id(tensor)].stride())
+        elif order is not None:
+            tensor.as_strided_(shape, _strides(shape, order))
+
+
+def _emptied(values: Any, resized: Sequence[torch.Tensor]) -> Any:
+    """The same arguments, with nothing in these tensors."""
+    if isinstance(values, Mapping):
+        return {name: _emptied(value, resized) for name, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return type(values)(_emptied(value, resized) for value in values)
+    return values.new_empty(0) if any(values is tensor for tensor in resized) else values
+
+
 def _in_order(tensor: torch.Tensor, order: list[int] | None) -> torch.Tensor:
     if order is None:
         return tensor
