@@ -76,6 +76,8 @@ def asks(tracer: TracerView) -> str | None:
     """The name of what asks for a number, if it is a call that runs natively."""
     fn = tracer.native_call.function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
+    if "<locals>" in getattr(fn, "__qualname__", ""):  # no name that the user could know
+        native = None
     return tracer.own(SizesInCalls).number_for or native
 
 
