@@ -153,7 +153,6 @@ class Recorder(InputLifter):
             static_cache.check_mutation(func, fake_args, fake_kwargs)
         if facts.sees_memory and self.context.in_handler():  # before the run, which makes too small a memory larger
             self._raise_withheld(func, fake_args, fake_kwargs, False)
-        outputs = kernel_layouts.outputs(func, fake_args, fake_kwargs) if facts.reshapes else ()
         out, remember = self._known.recall(facts, fake_args, fake_kwargs, self.memory) if remembers else _UNKNOWN
         if not (is_known := out is not static_cache.MISS):
             try:
@@ -165,7 +164,6 @@ class Recorder(InputLifter):
         elif facts.detaches:
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
         if facts.reshapes:
-            kernel_layouts.lay_out_again(func, fake_args, fake_kwargs, outputs, self.layout.unasked)
             in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
         if facts.question is not None:
             self.layout.asked.add(facts.question)
@@ -222,6 +220,7 @@ class Recorder(InputLifter):
     def _run_as(self, facts: OperatorFacts, has_wrappers: bool, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs an operator; records the copies that autograd makes of what an in-place one is to change."""
         run = self._run_wrapped if has_wrappers else self._run
+        run = kernel_layouts.run_into(run, self.layout.unasked) if facts.reshapes else run
         if self.memory is not static_cache.Memory.AUTOGRAD or not facts.is_mutable:
             out = run(facts.func, args, kwargs)
             return self._zeros(out, args[0]) if type(out) is torch.Tensor else out
@@ -354,8 +353,7 @@ class Recorder(InputLifter):
 
     def copy_into(self, target: torch.Tensor, value: torch.Tensor) -> None:
         """Records `target.copy_(value)`: the end of a program that assigns a buffer."""
-        args = (self.node_of(target), self.node_of(value))
-        self.record(torch.ops.aten.copy_.default, args, {}, self.lift(target))
+        self.record(torch.ops.aten.copy_.default, (self.node_of(target), self.node_of(value)), {}, self.lift(target))
 
     def clone(self, value: torch.Tensor) -> torch.Tensor:
         """Records `value.clone()`."""

@@ -41,7 +41,7 @@ COLLECT: dict[str, Callable[[Iterator[Tensor]], Any]] = {
     "starred": lambda items: [*items],
     "dict": lambda items: [*dict(enumerate(items)).values()],
     "zip": lambda items: list(zip(items, range(2))),
-    "map": lambda items: list(map(lambda item: item, items)),
+    "map": lambda items: list(map(lambda item: item, items)),  # noqa: C417
     "deque": lambda items: [*collections.deque(items)],
     "arguments": lambda items: (lambda *values: values)(*items),
     "sorted": lambda items: sorted(items, key=lambda item: 0),

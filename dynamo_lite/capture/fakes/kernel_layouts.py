@@ -7,7 +7,7 @@ zeros that lie in memory as the operands of the example do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -62,23 +62,30 @@ def as_eager(
     return made(recipe._replace(tensors=tuple(likes)), mode, given)
 
 
-def outputs(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[torch.Tensor, tuple[Any, ...]]]:
-    """The tensors that an operator is given to write its results into (`out=`), with their sizes."""
-    names = [argument.name for argument in func._schema.arguments]
-    given = dict(zip(names, args)) | dict(kwargs)
-    written = [given.get(argument.name) for argument in func._schema.arguments if argument.is_out]
-    return [(tensor, tuple(tensor.shape)) for tensor in tensors_among(written) if tensor.layout is torch.strided]
+def run_into(run: Callable[..., Any], unasked: set[str]) -> Callable[..., Any]:
+    """`run`, for an operator that may give a tensor which it writes into (`out=`) other sizes: kernels in Python give
+    it contiguous strides, eager's the order of its operands' dimensions."""
+
+    def run_and_lay_out(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        names = [argument.name for argument in func._schema.arguments]
+        given = dict(zip(names, args)) | kwargs
+        written = [given.get(argument.name) for argument in func._schema.arguments if argument.is_out]
+        before = [(x, tuple(x.shape)) for x in tensors_among(written) if x.layout is torch.strided]
+        out = run(func, args, kwargs)
+        _lay_out_again(func, args, kwargs, before, unasked)
+        return out
+
+    return run_and_lay_out
 
 
-def lay_out_again(
+def _lay_out_again(
     func: Any,
     args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    kwargs: dict[str, Any],
     before: Sequence[tuple[torch.Tensor, tuple[Any, ...]]],
     unasked: set[str],
 ) -> None:
-    """Those of `outputs` to which the operator gave other sizes: kernels in Python lay them out from the outermost
-    dimension to the innermost, eager's as its operands lie."""
+    """before: the tensors that were written into, with their sizes."""
     resized = [tensor for tensor, shape in before if tuple(tensor.shape) != shape]
     given = {id(tensor) for tensor, _ in before}
     operands = [x for x in tensors_among([*args, *kwargs.values()]) if id(x) not in given]

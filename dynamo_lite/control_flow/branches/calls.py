@@ -59,7 +59,7 @@ _HOLD_NONE: Final[set[CodeType]] = {
     *(HANDLERS[name].__code__ for name in ("FOR_ITER", "SEND", "BEFORE_WITH")),
     *_functions_of(consumed),
 }
-"""What asks a generator for its next item, and holds no earlier one but in a frame."""
+"""Functions that ask a generator for its next item, and hold no earlier one but in a frame."""
 
 
 class Caller(NamedTuple):
