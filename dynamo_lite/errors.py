@@ -88,6 +88,13 @@ class UserFrame:
         """The source line, stripped; empty when the file cannot be read."""
         return line_at(self.filename, self.lineno).strip()
 
+    @property
+    def expression(self) -> str:
+        """The source of what runs, where it is on one line; empty when that is not known."""
+        if self.colno is None or self.end_colno is None or self.end_lineno != self.lineno:
+            return ""
+        return line_at(self.filename, self.lineno).encode()[self.colno : self.end_colno].decode(errors="replace")
+
     def format(self, carets: bool = True) -> str:
         """The frame in the format of `traceback`, with a caret line when the columns are known."""
         text = f'  File "{self.filename}", line {self.lineno}, in {self.name}\n'

@@ -220,6 +220,7 @@ class Recorder(InputLifter):
     def _run_as(self, facts: OperatorFacts, has_wrappers: bool, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs an operator; records the copies that autograd makes of the operands of an in-place one."""
         run = self._run_wrapped if has_wrappers else self._run
+        run = kernel_layouts.run_into(run, self.layout.unasked) if facts.reshapes else run
         if self.memory is not static_cache.Memory.AUTOGRAD or not facts.is_mutable:
             out = run(facts.func, args, kwargs)
             return self._zeros(out, args[0]) if type(out) is torch.Tensor else out
@@ -352,8 +353,7 @@ class Recorder(InputLifter):
 
     def copy_into(self, target: torch.Tensor, value: torch.Tensor) -> None:
         """Records `target.copy_(value)`: the end of a program that assigns a buffer."""
-        args = (self.node_of(target), self.node_of(value))
-        self.record(torch.ops.aten.copy_.default, args, {}, self.lift(target))
+        self.record(torch.ops.aten.copy_.default, (self.node_of(target), self.node_of(value)), {}, self.lift(target))
 
     def clone(self, value: torch.Tensor) -> torch.Tensor:
         """Records `value.clone()`."""

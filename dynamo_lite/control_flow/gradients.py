@@ -146,6 +146,9 @@ def as_on_the_sides(tracer: Forking, required: Sequence[Required], results: list
         result = results[index]
         if not is_differentiable(result):
             continue
+        if not result.requires_grad and not torch.is_grad_enabled():  # of what a side hands on it may be asked
+            tracer.own(UnlikeSides).differ |= row.one or row.other
+            tracer.own(UnlikeSides).hands_on = True
         if result.requires_grad and row.one != row.other:
             tracer.own(UnlikeSides).differ = True
         elif result.requires_grad and not row.one:
@@ -172,9 +175,12 @@ def lose(tracer: Forking, required: Sequence[Required], results: Sequence[Any], 
     """The results of a loop have no gradient, for this reason, or because it is under no_grad (then that of what a loop
     without a round hands on is lost). Where eager's have one the program may not ask, and where the user can ask for
     it, the program is not called with gradients (run/gradient_passes.py)."""
+    unlike = tracer.own(UnlikeSides)
+    if not torch.is_grad_enabled():
+        unlike.hands_on = True
+        unlike.differ |= any(is_differentiable(result) and row.one for row, result in zip(required, results))
     if not why and (torch.is_grad_enabled() or not tracer.recorder.grad_enabled):
         return
-    unlike = tracer.own(UnlikeSides)
     text = f"the loop at line {line} has no gradient: {why or _IN_NO_GRAD}"
     for row, result in zip(required, results):
         if is_differentiable(result) and (row.one or row.other):

@@ -11,6 +11,7 @@ import torch
 
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.control_flow.branches.calls import hold_unseen
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.interpreter.flow import END, flow_of
@@ -35,6 +36,8 @@ def reaches(tracer: Forking) -> Callable[[set[int]], bool]:
     def ask(keys: set[int]) -> bool:
         recorder = tracer.recorder
         if any(storage_key(fake) in keys for fake in recorder.from_outside()):
+            return True
+        if hold_unseen(tracer, _frames(tracer)):
             return True
         try:
             return any(storage_key(recorder.known_stand_in(t)) in keys for t in _tensors(tracer))

@@ -88,6 +88,7 @@ class TorchShapeEnv:
         self.unbacked_renamings: dict[Any, Any] = {}
         self.real_tensor_prop_unbacked_vals: dict[Any, Any] = {}
         self.unbacked_created = 0
+        self.float_origins: dict[Any, Origin] = {}
         expressions = Expressions(self, self.core)
         self._compose_values(expressions)
         self._compose_answers(expressions)

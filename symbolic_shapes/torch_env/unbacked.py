@@ -42,6 +42,7 @@ class UnbackedSymbols:
     def create_unbacked_symfloat(self) -> Any:
         symbol = float_symbol(f"zuf{self._float_count}")
         self._float_count += 1
+        self._env.float_origins[symbol] = self._env.where()
         return self.wrap(self._fresh(symbol))
 
     def create_unbacked_symbool(self) -> Any:

@@ -32,6 +32,7 @@ class Environment(Protocol):
     pending_fresh_unbacked_symbols: list[Any]
     unbacked_renamings: dict[Any, Any]
     unbacked_created: int
+    float_origins: dict[Any, Origin]
 
     def constant(self, value: Any) -> Any: ...
     def node(self, core: Any, *, layout: bool = False) -> Any: ...

@@ -29,6 +29,21 @@ OPERATORS: dict[str, Callable[[Tensor], Tensor]] = {
     "layer_norm": lambda x: F.layer_norm(x, (5,)),
 }
 
+INTO: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "add": lambda x, out: torch.add(x, 1, out=out),
+    "add, broadcast": lambda x, out: torch.add(x, torch.ones(x.shape[-1]), out=out),
+    "mul": lambda x, out: torch.mul(x, x.contiguous(), out=out),
+    "cos": lambda x, out: torch.cos(x, out=out),
+    "where": lambda x, out: torch.where(x > 0, x, -x, out=out),
+    "cat": lambda x, out: torch.cat([x, x], out=out),
+    "stack": lambda x, out: torch.stack([x, x], out=out),
+    "cumsum": lambda x, out: torch.cumsum(x, 0, out=out),
+    "sum": lambda x, out: torch.sum(x, 0, out=out),
+    "sort": lambda x, out: torch.sort(x, 0, out=(out, torch.empty(0, dtype=torch.long))),
+    "index_select": lambda x, out: torch.index_select(x, 0, torch.tensor([1, 0]), out=out),
+    "eq": lambda x, out: torch.eq(x, 1, out=out),
+}
+"""Operators that write into a tensor without elements, which gets the sizes of the result."""
 
 ORDERS = [(0, 2, 3, 1), (3, 2, 1, 0), (0, 1, 3, 2), (1, 2, 3, 0)]
 """Of the dimensions in memory, from the outermost: channels last, reversed, two exchanged, the batch last."""
@@ -79,3 +94,19 @@ def test_a_kernel_that_is_not_asked_is_noted(monkeypatch: pytest.MonkeyPatch) ->
     assert [note for note in asks.notes if "the kernel of aten.batch_norm.default was not asked" in note]
     silent = dynamo_lite.export(lambda x: OPERATORS["batch_norm"](x.transpose(2, 3)) + 1, (x,))
     assert not [note for note in silent.notes if "was not asked" in note]
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+@pytest.mark.parametrize("name", INTO)
+def test_layout_of_what_is_given_as_out_is_eagers(name: str, is_dynamic: bool) -> None:
+    def written(x: Tensor) -> Tensor:
+        out = torch.empty(0)
+        INTO[name](x, out)
+        return out
+
+    for x in (torch.randn(2, 3, 4, 5), torch.randn(2, 1, 4, 1)):
+        for order in ORDERS:
+            model = Asks(written, order)
+            shapes = {"x": {3: torch.export.Dim.AUTO}} if is_dynamic else None
+            program = dynamo_lite.export(model, (x,), dynamic_shapes=shapes).module()
+            torch.testing.assert_close(program(x), model(x))

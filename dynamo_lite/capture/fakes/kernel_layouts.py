@@ -7,7 +7,7 @@ the memory layout of the example's operands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -60,6 +60,61 @@ def as_eager(
     )
     mode = next(tensor.fake_mode for tensor in given if isinstance(tensor, FakeTensor))
     return made(recipe._replace(tensors=tuple(likes)), mode, given)
+
+
+def run_into(run: Callable[..., Any], unasked: set[str]) -> Callable[..., Any]:
+    """`run`, for an operator that may give a tensor which it writes into (`out=`) other sizes: kernels in Python give
+    it contiguous strides, eager's the order of its operands' dimensions."""
+
+    def run_and_lay_out(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        names = [argument.name for argument in func._schema.arguments]
+        given = dict(zip(names, args)) | kwargs
+        written = [given.get(argument.name) for argument in func._schema.arguments if argument.is_out]
+        before = [(x, tuple(x.shape)) for x in tensors_among(written) if x.layout is torch.strided]
+        out = run(func, args, kwargs)
+        _lay_out_again(func, args, kwargs, before, unasked)
+        return out
+
+    return run_and_lay_out
+
+
+def _lay_out_again(
+    func: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    before: Sequence[tuple[torch.Tensor, tuple[Any, ...]]],
+    unasked: set[str],
+) -> None:
+    """before: the tensors that were written into, with their sizes."""
+    resized = [tensor for tensor, shape in before if tuple(tensor.shape) != shape]
+    given = {id(tensor) for tensor, _ in before}
+    operands = [x for x in tensors_among([*args, *kwargs.values()]) if id(x) not in given]
+    if not resized or any(x.layout is not torch.strided for x in operands):
+        return
+    if all(_numbers(x.stride()) == _strides(_numbers(x.shape), range(x.dim())) for x in operands):
+        return
+    shapes = [tuple(tensor.shape) for tensor in resized]
+    try:
+        real = on_zeros(func, _emptied(args, resized), _emptied(kwargs, resized), _LIMIT)
+    except (NotAsked, RuntimeError):
+        unasked.add(str(func))
+        return
+    by_output = dict(zip((id(tensor) for tensor, _ in before), tensors_among([real])))
+    for tensor, shape in zip(resized, shapes):
+        order = _other_order(tensor, by_output[id(tensor)])
+        if all(type(size) is int for size in shape):
+            tensor.as_strided_(shape, by_output[id(tensor)].stride())
+        elif order is not None:
+            tensor.as_strided_(shape, _strides(shape, order))
+
+
+def _emptied(values: Any, resized: Sequence[torch.Tensor]) -> Any:
+    """The same arguments, with nothing in these tensors."""
+    if isinstance(values, Mapping):
+        return {name: _emptied(value, resized) for name, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return type(values)(_emptied(value, resized) for value in values)
+    return values.new_empty(0) if any(values is tensor for tensor in resized) else values
 
 
 def _in_order(tensor: torch.Tensor, order: list[int] | None) -> torch.Tensor:

@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
-from types import CodeType, FrameType
+from collections.abc import Iterable, Iterator
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from dynamo_lite.control_flow.branches import extremes
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.items import consumed
 from dynamo_lite.features.modules.calls import call_module
 from dynamo_lite.interpreter.code.decode import PLAIN
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.frames import generators
 from dynamo_lite.interpreter.lookasides import forwarding
 from dynamo_lite.interpreter.opcodes.fused import moves
 from dynamo_lite.interpreter.vm import Interpreter
 from dynamo_lite.tracing.size_branches.squeezed import call_squeeze
+
+
+def _functions_of(module: Any) -> Iterator[CodeType]:
+    todo = [value.__code__ for value in vars(module).values() if type(value) is FunctionType]
+    while todo:
+        code = todo.pop()
+        yield code
+        todo += (const for const in code.co_consts if isinstance(const, CodeType))
+
 
 _RUN: Final = Interpreter.run.__code__
 _LOOPS: Final = {_RUN, Interpreter.run_until.__code__}
@@ -42,6 +53,15 @@ _HAND_ON: Final[set[CodeType]] = {
 """Functions that a call of the program goes through, all of which return what it returns. Handlers push it, last."""
 
 
+_HOLD_NONE: Final[set[CodeType]] = {
+    generators.resume.__code__,
+    generators._drive.__code__,
+    *(HANDLERS[name].__code__ for name in ("FOR_ITER", "SEND", "BEFORE_WITH")),
+    *_functions_of(consumed),
+}
+"""Functions that ask a generator for its next item, and hold no earlier one but in a frame."""
+
+
 class Caller(NamedTuple):
     """The frame of the caller, and the number of module calls in between (their stack is in metadata)."""
 
@@ -58,9 +78,21 @@ def caller_of(tracer: Forking, frame: Any) -> Caller | None:
     if frame.proxy is not None or caller.namespace is not None or tracer.modules.signatures is not None:
         return None
     codes = [*_codes_between(caller, frame)]
-    observers: list[Any] = [cls for cls in type(tracer).__mro__ if "before_call" in vars(cls)]
-    known = _HAND_ON | {cls.before_call.__code__ for cls in observers}
+    known = _HAND_ON | _observers(tracer)
     return Caller(caller, codes.count(call_module.__code__)) if known.issuperset(codes) else None
+
+
+def hold_unseen(tracer: Forking, frames: Iterable[Any]) -> bool:
+    """Whether one of the frames that run was called by what may hold values which no frame and no object of the program
+    leads to: C code that collects what a generator or a function gives (`list(map(f, rows))`), an unpacking."""
+    known = _HAND_ON | _HOLD_NONE | _observers(tracer)
+    callers = ((frame.back, frame) for frame in frames if frame.back is not None)
+    return not all(known.issuperset(_codes_between(caller, frame)) for caller, frame in callers)
+
+
+def _observers(tracer: Forking) -> set[CodeType]:
+    observers: list[Any] = [cls for cls in type(tracer).__mro__ if "before_call" in vars(cls)]
+    return {cls.before_call.__code__ for cls in observers}
 
 
 def _codes_between(caller: Any, frame: Any) -> Iterator[CodeType | None]:

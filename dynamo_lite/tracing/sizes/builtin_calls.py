@@ -76,6 +76,8 @@ def asks(tracer: TracerView) -> str | None:
     """Return the name of the call that needs a number, if it runs natively."""
     fn = tracer.native_call.function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
+    if "<locals>" in getattr(fn, "__qualname__", ""):  # no name that the user could know
+        native = None
     return tracer.own(SizesInCalls).number_for or native
 
 

@@ -17,8 +17,9 @@ import torch
 
 from dynamo_lite.errors import GraphBreak, UserFrame
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
+from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
-from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
 from dynamo_lite.symbolic_shapes.expressions.printer import to_python
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, FloatRelation, Junction, not_
@@ -58,12 +59,14 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
     """The error for a question (or a number) that depends on data. Its `checks` are the `Check`s that settle it."""
     asked: Node = question.relation if isinstance(question, DataDependentQuestion) else question.node
     named = _named(tracer, asked)
-    names = named[1] if named is not None else {}
-    shown = condition(asked, names) if named is not None else str(asked)
+    origins = _Origins(tracer, asked)
+    names = named[1] if named is not None else origins.names
+    shown = condition(asked, names if named is not None else origins.all_names())
     own = named if named is None or not _is_installed(named[0]) else _named(tracer, asked, installed=False)
     checks = _checks(question, *own) if own is not None else []
     known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
-    known += [f"  {names.get(f, f.name)} is a float that is known at run time only" for f in _floats(asked)]
+    known += [f"  {names.get(f) or origins.text(f)} is a float that is known at run time only{origins.line(f)}"
+              for f in _floats(asked)]  # fmt: skip
     if named is None and asks(tracer) in _RECURRENT:
         return _of_packed_sequence(tracer, id, known)
     row, by = REFUSALS[id], decisions_in_c.decision(tracer)
@@ -220,6 +223,44 @@ def _of_tensor(tensor: Any, text: str) -> Iterator[tuple[Node, str]]:
     value = tensor.item_memo
     if type(value) in SYMBOLIC:
         yield value.node.core, f"{text}.item()"
+
+
+class _Origins:
+    """How the program has come by the symbols of a question, where no function has names for all of them.
+
+    names: those that it got by `t.item()`, in the words of that line, unless two have the same.
+    """
+
+    def __init__(self, tracer: TracerView, asked: Node) -> None:
+        env = tracer.recorder.env
+        assert env is not None
+        self._floats: dict[Node, Origin] = env.float_origins
+        self._symbols = [*symbols_of(asked), *_floats(asked)]
+        texts = {symbol: _item(self._origin(symbol)) for symbol in self._symbols}
+        said = [*texts.values()]
+        self.names: Names = {_key(symbol): text for symbol, text in texts.items() if text and said.count(text) == 1}
+
+    def _origin(self, symbol: Any) -> Origin | None:
+        return symbol.origin if isinstance(symbol, Symbol) else self._floats.get(symbol)
+
+    def all_names(self) -> Names:
+        """The names, and torch's of the other symbols."""
+        return {_key(symbol): self.text(symbol) for symbol in self._symbols}
+
+    def text(self, symbol: Any) -> str:
+        return self.names.get(_key(symbol)) or str(symbol.name)
+
+    def line(self, symbol: Any) -> str:
+        """The end of a sentence about a symbol."""
+        origin = self._origin(symbol)
+        return f", from {origin}" if origin is not None else ""
+
+
+def _item(origin: Origin | None) -> str:
+    """`t.item()` of the line itself that made a number, no library's; empty if it was made otherwise."""
+    frames = origin.stack if origin is not None else None
+    text = frames[-1].expression if frames and not frames[-1].is_library else ""
+    return text if text.endswith(".item()") else ""
 
 
 # -- text ------------------------------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def _guard_all(tracer: TracerView, owner: torch.Tensor) -> None:
     leaves = tracer.inputs.leaves
     if owner.requires_grad and lost_gradients.requires_grad_without_inputs(tracer.recorder, owner):
         return
-    if not torch.is_grad_enabled() and not owner.requires_grad:
+    if not torch.is_grad_enabled() and not owner.requires_grad and not tracer.own(UnlikeSides).hands_on:
         return
     for number, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor) and (leaf.is_floating_point() or leaf.is_complex()):

@@ -16,7 +16,8 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 class UnlikeSides(FeatureState):
-    """differ: whether a result requires grad on one side of a branch only. asked: the questions that results answer
+    """differ: whether a result requires grad on one side of a branch only, or in eager only. hands_on: whether a
+    result under no_grad may be an argument in eager. asked: the questions that results answer
     otherwise. parameters: results that are parameters in eager, by id. cut: what no gradient
     of another call may go to: results that are detached, since in the example they require grad on no side, and what
     loops under no_grad carry. lost: results whose
@@ -27,6 +28,7 @@ class UnlikeSides(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self.differ = False
+        self.hands_on = False
         self.asked: set[str] = set()
         self.parameters: dict[int, torch.Tensor] = {}
         self.cut: set[fx.Node] = set()
