@@ -92,7 +92,7 @@ def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
     )
     new = Frame(old.vm, old.code, old.info, old.globals, old.builtins, variables)
     new.stack[:] = stack
-    new.pc, new.state, new.namespace = old.pc, old.state, old.namespace
+    new.pc, new.state, new.namespace, new.taken = old.pc, old.state, old.namespace, old.taken
     return make_waiting(new, value.__name__, value.__qualname__)
 
 
