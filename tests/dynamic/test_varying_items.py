@@ -61,7 +61,7 @@ def test_generators_that_go_on(program: Callable[[Any], Any]) -> None:
     try:
         module = dynamo_lite.export(program, (_of(10),), dynamic_shapes=({0: Dim.AUTO},)).module()
     except dynamo_lite.errors.DataDependent as error:
-        assert "a generator goes on" in str(error)
+        assert "a generator goes on" in str(error) or "it moves an iterator on that is held elsewhere" in str(error)
         return
     for rows in _SIZES:
         try:

@@ -354,6 +354,17 @@ def pairs_of_one_generator(x: Any) -> Any:
     return total
 
 
+def goes_on_after_all_of_two(x: Any) -> Any:
+    sums = (row.sum() for row in x.unbind())
+    twice = (value * 2 for value in sums)
+    return all(value > -2 for value in twice), sum(sums)
+
+
+def goes_on_after_any_of_an_iterator(x: Any) -> Any:
+    rows = iter(x.unbind())
+    return any(row.sum() > 1 for row in rows), sum(rows)
+
+
 def goes_on_after_known_items(x: Any) -> Any:
     x = x * 2 if x.sum() > 0 else x - 1
     large = (value > 1 for value in [1, 2, 3, 4])
@@ -371,5 +382,5 @@ def goes_on_after_an_error(x: Any) -> Any:
 
 GO_ON: list[Callable[[Any], Any]] = [
     goes_on_after_any, goes_on_after_any_of_itself, goes_on_after_any_of_map, goes_on_after_break,
-    pairs_of_one_generator, goes_on_after_known_items, goes_on_after_an_error,
+    pairs_of_one_generator, goes_on_after_all_of_two, goes_on_after_any_of_an_iterator, goes_on_after_known_items, goes_on_after_an_error,
 ]  # fmt: skip
