@@ -334,7 +334,7 @@ def goes_on_after_any_of_itself(x: Any) -> Any:
 
 
 def goes_on_after_any_of_map(x: Any) -> Any:
-    large = map(lambda row: row.sum() > 1, x)
+    large = map(lambda row: row.sum() > 1, x)  # noqa: C417
     return x * (2 if any(large) else 3) * (5 if any(large) else 7)
 
 
@@ -382,5 +382,6 @@ def goes_on_after_an_error(x: Any) -> Any:
 
 GO_ON: list[Callable[[Any], Any]] = [
     goes_on_after_any, goes_on_after_any_of_itself, goes_on_after_any_of_map, goes_on_after_break,
-    pairs_of_one_generator, goes_on_after_all_of_two, goes_on_after_any_of_an_iterator, goes_on_after_known_items, goes_on_after_an_error,
+    pairs_of_one_generator, goes_on_after_all_of_two, goes_on_after_any_of_an_iterator, goes_on_after_known_items,
+    goes_on_after_an_error,
 ]  # fmt: skip

@@ -34,8 +34,8 @@ Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 _SHOWS_VARIABLES = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe"})
 _NOTHING: Any = object()
 _TAKEN = (
-    "a generator goes on from which any(), all(), a loop, zip() or the like has taken items, so that only run time knows "
-    "which is next"
+    "a generator goes on from which any(), all(), a loop, zip() or the like has taken items, so that only run time "
+    "knows which is next"
 )
 
 
