@@ -51,7 +51,7 @@ def identical(tracer: TracerView, left: Any, right: Any) -> bool:
 
 
 class TensorAddresses(FeatureState):
-    """The tensors that the program has told by their addresses where branches on data are captured, by id."""
+    """The tensors that the program has identified by their addresses where branches on data are captured, by id."""
 
     stays = "they are looked at while they are alive"
 
@@ -60,7 +60,7 @@ class TensorAddresses(FeatureState):
 
 
 def check_address(tracer: TracerView, tensor: Any) -> None:
-    """The program tells a tensor by its address (`id(x)`, a key). Refused where it may be another such tensor, as a
+    """The program identifies a tensor by its address (`id(x)`, a key). Refused where it may be another such tensor, as a
     branch on data went; a parameter or a buffer may have been one unseen."""
     recorder = tracer.recorder
     if recorder.may_share is None:
