@@ -60,8 +60,8 @@ class TensorAddresses(FeatureState):
 
 
 def check_address(tracer: TracerView, tensor: Any) -> None:
-    """The program identifies a tensor by its address (`id(x)`, a key). Refused where it may be another such tensor, as a
-    branch on data went; a parameter or a buffer may have been one unseen."""
+    """The program identifies a tensor by its address (`id(x)`, a key). Refused where it may be another such tensor, as
+    a branch on data went; a parameter or a buffer may have been one unseen."""
     recorder = tracer.recorder
     if recorder.may_share is None:
         return
