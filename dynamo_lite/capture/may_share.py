@@ -112,6 +112,10 @@ class MayShare:
                 self._pairs.setdefault(key, []).append(pair)
                 self._added.append(key)
 
+    def has_pairs(self) -> bool:
+        """Whether there is any tensor that may be another one in eager."""
+        return bool(self._pairs)
+
     def others(self, tensor: torch.Tensor) -> set[int]:
         """The keys of what may be `tensor`, beside its own."""
         if not self._pairs:

@@ -106,6 +106,7 @@ def plan_heap(
 ) -> list[HeapPlan]:
     """Plan the merge of the two sides' writes to objects that are older than they. of_list: for a list to which they
     have added different numbers of items; None otherwise. used: the new objects that are reachable after each side."""
+    _check_owned_dicts(left, right)
     rows = []
     old = tracer.writes.old_among(row[0].owner for side in (left, right) for row in side.heap.values())
     for key in dict.fromkeys([*left.heap, *right.heap]):
@@ -116,6 +117,25 @@ def plan_heap(
         plan = of_list(snapshot)
         rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
     return rows
+
+
+def _check_owned_dicts(left: Side, right: Side) -> None:
+    """Refuses an attribute of an object on one side and an entry of its `__dict__` on the other: they are one place."""
+    snapshots = [row[0] for side in (left, right) for row in side.heap.values()]
+    dicts = {id(snapshot.owner) for snapshot in snapshots if type(snapshot.owner) is dict}
+    for snapshot in snapshots if dicts else ():
+        owned = id(_dict_of(snapshot.owner))
+        keys = {(id(snapshot.owner), "attributes"), (owned, "items")}
+        if owned in dicts and any(len(keys & side.heap.keys()) == 1 for side in (left, right)):
+            what = f"{descriptions.describe(snapshot.owner)} different"
+            cannot_merge("branch-differs", what=what, why="its attributes are set, and entries of its __dict__")
+
+
+def _dict_of(owner: Any) -> Any:
+    try:
+        return object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return None
 
 
 def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any) -> HeapPlan:

@@ -44,6 +44,7 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes import builtin_calls, runtime_values
+from dynamo_lite.tracing.tensors.autograd_nodes import GraphNodes
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import concrete, items_of
@@ -351,6 +352,8 @@ class ForkingTracer(Tracer):
                 self.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
             if one is not other and uses.is_item(self, right):
                 uses.check_item(self, left, "compared with another by identity")
+        elif {id(left), id(right)} <= self.own(GraphNodes).by_id.keys() and _merges(self.recorder.may_share):
+            self.refuse("autograd-graph")
         return super().on_identity(left, right)
 
     def on_key(self, key: Any) -> Any:
@@ -365,6 +368,10 @@ class ForkingTracer(Tracer):
     def on_store_local(self, frame: Any) -> None:
         if self.depth:
             self.refuse("branch-unsupported", why="a variable is set by f_locals in it")
+
+
+def _merges(may_share: MayShare | None) -> bool:
+    return may_share is not None and may_share.has_pairs()
 
 
 def _may_be_one(may_share: MayShare | None, one: Any, other: Any) -> bool:

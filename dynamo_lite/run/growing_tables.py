@@ -34,7 +34,7 @@ def replaced_tables(request: RunRequest, run: Run) -> HeldTables | None:
         return None
     if replaces_tables(run):
         return _of(run)
-    sizes = _longer(run)
+    sizes = _longer(run) if _holds_tables(run) else None
     if sizes is None:
         return None
     try:
@@ -48,6 +48,11 @@ def replaced_tables(request: RunRequest, run: Run) -> HeldTables | None:
     except Exception:  # the program's own as well, which takes no such inputs
         return None
     return _of(longer)
+
+
+def _holds_tables(run: Run) -> bool:
+    """Whether the program uses what may be such a table. (One that uses none need not be run, which may take long.)"""
+    return any(not lifted.tensor.requires_grad for lifted in run.recorder.lifted)
 
 
 def replaces_tables(run: Run) -> bool:

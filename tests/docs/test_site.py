@@ -64,7 +64,8 @@ def test_the_names_of_the_reference_exist() -> None:
 
 @pytest.mark.skipif(MKDOCS is None, reason="needs mkdocs (make docs installs it)")
 def test_the_site_builds_in_strict_mode(source: Path, tmp_path: Path) -> None:
-    text = (ROOT / "mkdocs.yml").read_text().replace("build/site-source", str(source)).replace("[build/types]", f"[{ROOT}/build/types]")
+    text = (ROOT / "mkdocs.yml").read_text().replace("build/site-source", str(source))
+    text = text.replace("[build/types]", f"[{ROOT}/build/types]")
     (tmp_path / "mkdocs.yml").write_text(text)
     command = [
         str(MKDOCS),

@@ -11,7 +11,7 @@ from torch.export import Dim
 
 import dynamo_lite
 from tests.control_flow.harness import same
-from tests.dynamic.varying_items import NOT_CAPTURED, PROGRAMS
+from tests.dynamic.varying_items import GO_ON, NOT_CAPTURED, PROGRAMS
 
 _SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 10, 13)
 
@@ -51,6 +51,23 @@ def test_sizes_that_are_admitted(program: Callable[[Any], Any]) -> None:
         try:
             module(_of(rows))
         except (AssertionError, RuntimeError):
+            continue
+        _check(program, module, rows)
+
+
+@pytest.mark.parametrize("program", GO_ON, ids=lambda fn: fn.__name__)
+def test_generators_that_go_on(program: Callable[[Any], Any]) -> None:
+    """A generator that any(), a loop or zip() has taken items from gives the next ones, or that is refused."""
+    try:
+        module = dynamo_lite.export(program, (_of(10),), dynamic_shapes=({0: Dim.AUTO},)).module()
+    except dynamo_lite.errors.DataDependent as error:
+        assert "a generator goes on" in str(error) or "it moves an iterator on that is held elsewhere" in str(error)
+        return
+    for rows in _SIZES:
+        try:
+            module(_of(rows))
+        except (AssertionError, RuntimeError):
+            assert rows != 10
             continue
         _check(program, module, rows)
 

@@ -320,3 +320,68 @@ NOT_CAPTURED: list[Callable[[Any], Any]] = [
     changes_items_later, stops_within, stops_within_map, waits_in_try, waits_in_no_grad, begun, unequal_zip,
     zip_with_list, fills_its_own_list, raises_for_short_pieces, returns_a_list,
 ]  # fmt: skip
+
+
+def goes_on_after_any(x: Any) -> Any:
+    rows = (row for row in x)
+    found = any(row.sum() > 1 for row in rows)
+    return found, sum(row.sum() for row in rows)
+
+
+def goes_on_after_any_of_itself(x: Any) -> Any:
+    positive = (row.sum() > 0 for row in x)
+    return x * (2 if any(positive) and not any(positive) else 3)
+
+
+def goes_on_after_any_of_map(x: Any) -> Any:
+    large = map(lambda row: row.sum() > 1, x)  # noqa: C417
+    return x * (2 if any(large) else 3) * (5 if any(large) else 7)
+
+
+def goes_on_after_break(x: Any) -> Any:
+    sums, total = (row.sum() for row in x), x.new_zeros(())
+    for value in sums:
+        if value > 0.5:
+            break
+        total = total + value
+    return total + 10 * sum(sums)
+
+
+def pairs_of_one_generator(x: Any) -> Any:
+    rows, total = (row for row in x), x.new_zeros(3)
+    for one, other in zip(rows, rows):
+        total = total + one * other
+    return total
+
+
+def goes_on_after_all_of_two(x: Any) -> Any:
+    sums = (row.sum() for row in x.unbind())
+    twice = (value * 2 for value in sums)
+    return all(value > -2 for value in twice), sum(sums)
+
+
+def goes_on_after_any_of_an_iterator(x: Any) -> Any:
+    rows = iter(x.unbind())
+    return any(row.sum() > 1 for row in rows), sum(rows)
+
+
+def goes_on_after_known_items(x: Any) -> Any:
+    x = x * 2 if x.sum() > 0 else x - 1
+    large = (value > 1 for value in [1, 2, 3, 4])
+    return x, any(large), [*large]
+
+
+def goes_on_after_an_error(x: Any) -> Any:
+    x = x * 2 if x.sum() > 0 else x - 1
+    values: Any = (value for value in [1, "a", 3])
+    try:
+        sum(values)
+    except TypeError:
+        return x, [*values]
+
+
+GO_ON: list[Callable[[Any], Any]] = [
+    goes_on_after_any, goes_on_after_any_of_itself, goes_on_after_any_of_map, goes_on_after_break,
+    pairs_of_one_generator, goes_on_after_all_of_two, goes_on_after_any_of_an_iterator, goes_on_after_known_items,
+    goes_on_after_an_error,
+]  # fmt: skip

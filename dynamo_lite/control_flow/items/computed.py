@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.items.consumed import as_function, unstarted
+from dynamo_lite.control_flow.items.consumed import as_function, take, unstarted
 from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.loops.counted import Counter, Rounds, ZippedRounds
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED, Frame
 from dynamo_lite.interpreter.frames.generators import frame_of, make_generator, run_to
+from dynamo_lite.value_types import MUTABLE_CONTAINERS
 
 
 def filtered(tracer: Forking, function: Any, of: Rounds) -> Any:
@@ -30,7 +31,7 @@ def _filtered(function: Any, iterable: Any) -> Any:
             yield item
 
 
-_CONTAINERS = (list, dict, set, GrownList)
+_MAY_BE_FILLED = (*MUTABLE_CONTAINERS, GrownList)
 
 
 def _mapped(function: Any, rows: Any) -> Any:
@@ -97,10 +98,8 @@ class GeneratorRounds(ComputedRounds):
         return self.tracer.vm.run(made)
 
     def rest(self, count: int, passed: int) -> Any:
-        of = self.frame
-        made = Frame(of.vm, of.code, of.info, of.globals, of.builtins, [*of.locals])
-        made.stack, made.pc = [iter(self.of.rest(count, passed))], of.pc
-        return make_generator(made, of.code.co_name, of.code.co_qualname)
+        made = _frame_at(self.frame, iter(self.of.rest(count, passed)), self.frame.pc)
+        return make_generator(made, made.code.co_name, made.code.co_qualname)
 
 
 def begun(tracer: Forking, frame_of_loop: Any, generator: Any) -> Counter | None:
@@ -115,25 +114,31 @@ def begun(tracer: Forking, frame_of_loop: Any, generator: Any) -> Counter | None
         generator.close()
         return None
     counter = frame.stack[-1]
-    holds_containers = any(type(held) in _CONTAINERS for held in frame.locals)  # which rounds might fill
+    holds_containers = any(type(held) in _MAY_BE_FILLED for held in frame.locals)  # which rounds might fill
     if type(counter) is not Counter or counter.at or len(frame.stack) > 1 or holds_containers:
         return None  # the generator goes on from here
-    generator.close()
-    made = frame_of_loop.stack[-1] = Counter(GeneratorRounds(tracer, frame, counter.of))
+    rounds = GeneratorRounds(tracer, _frame_at(frame, counter, frame.pc), counter.of)
+    take(tracer, frame)
+    made = frame_of_loop.stack[-1] = Counter(rounds)
     return made
 
 
 def rounds_of_expression(tracer: Forking, generator: Any) -> Rounds | None:
-    """The same of a generator expression that is not asked for an item yet. It is left as it is."""
+    """The same of a generator expression that is not asked for an item yet. It is left as it is: to be taken over."""
     head = _head_of(tracer, generator)
     of = frame_of(generator)
     if head is None or of is None or of.code.co_name != "<genexpr>" or type(of.locals[0]) is not Counter:
         return None
-    if of.locals[0].at or any(type(held) in _CONTAINERS for held in of.locals):
+    if of.locals[0].at or any(type(held) in _MAY_BE_FILLED for held in of.locals):
         return None
-    frame = Frame(of.vm, of.code, of.info, of.globals, of.builtins, [*of.locals])
-    frame.stack, frame.pc = [of.locals[0]], head
-    return GeneratorRounds(tracer, frame, of.locals[0].of)
+    return GeneratorRounds(tracer, _frame_at(of, of.locals[0], head), of.locals[0].of)
+
+
+def _frame_at(of: Frame, iterator: Any, head: int) -> Frame:
+    """Another frame like `of`, at the head of its loop, which goes over `iterator`."""
+    made = Frame(of.vm, of.code, of.info, of.globals, of.builtins, [*of.locals])
+    made.stack, made.pc, made.namespace = [iterator], head, of.namespace
+    return made
 
 
 def _head_of(tracer: Forking, generator: Any) -> int | None:

@@ -12,6 +12,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
+from functools import partial
 from types import GeneratorType
 from typing import Any
 
@@ -24,7 +25,7 @@ from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.frames.exceptions import stop_error, throw
 from dynamo_lite.interpreter.frames.frame import Frame
-from dynamo_lite.interpreter.frames.generators import frame_of
+from dynamo_lite.interpreter.frames.generators import frame_of, take_over
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -32,6 +33,10 @@ Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _SHOWS_VARIABLES = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe"})
 _NOTHING: Any = object()
+_TAKEN = (
+    "a generator goes on from which any(), all(), a loop, zip() or the like has taken items, so that only run time "
+    "knows which is next"
+)
 
 
 # -- in Python, interpreted --------------------------------------------------------------------------------------------
@@ -96,14 +101,22 @@ def as_function(frame: Frame, kind: str, *added: Any) -> Frame:
     return made
 
 
+def take(tracer: Forking, frame: Frame) -> None:
+    """Other code gives the items of a generator from here on. The program may ask it for further ones, which is
+    refused: it might wait anywhere."""
+    take_over(frame, partial(tracer.refuse, "branch-unsupported", why=_TAKEN))
+
+
 def _consumed(tracer: Forking, generator: Any, frame: Frame, kind: str, result: Any, step: Any = None) -> Any:
-    """What is made of the items of a generator, which is at its end then."""
+    """What is made of the items of a generator."""
     tracer.made_list = True  # where this is refused, it is tried with the example's lengths
     made = as_function(frame, kind, result, UNBOUND, step)
-    generator.close()
-    frame.locals.clear()
+    take(tracer, frame)
     try:
-        return tracer.vm.run(made)
+        found = tracer.vm.run(made)
+        if kind in ("fold", "append") or found is (kind == "all"):
+            generator.close()  # it is at its end
+        return found
     except StopIteration as stop:
         error = stop_error(GENERATOR, stop)
         assert error is not None

@@ -15,7 +15,7 @@ import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items.computed import MappedRounds, filtered, rounds_of_expression
-from dynamo_lite.control_flow.items.consumed import CONSUMERS, as_generator
+from dynamo_lite.control_flow.items.consumed import CONSUMERS, as_generator, take
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple
 from dynamo_lite.control_flow.lists.made import made as made_list
 from dynamo_lite.control_flow.loops.counted import (
@@ -29,6 +29,7 @@ from dynamo_lite.control_flow.loops.counted import (
 )
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
+from dynamo_lite.interpreter.frames.generators import frame_of
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import concrete
@@ -94,8 +95,10 @@ def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Rounds | None:
 
 
 def _all_rounds(tracer: Forking, values: Sequence[Any]) -> list[Rounds] | None:
-    """What a loop over several values goes over; of generator expressions as well, which `_at_head` brings to their
-    end."""
+    """What a loop over several values goes over; of generator expressions as well, which `_at_head` takes over."""
+    generators = [id(value) for value in values if type(value) is GeneratorType]
+    if len({*generators}) < len(generators):
+        return None  # zip(g, g): pairs of its items
     found = []
     for value in values:
         is_generator = type(value) is GeneratorType
@@ -216,8 +219,8 @@ def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool
             made = make(tracer, args, kwargs) if may_be else None
         if made is not None:
             for arg in args:
-                if type(arg) is GeneratorType:
-                    arg.close()
+                if type(arg) is GeneratorType and (taken := frame_of(arg)) is not None:
+                    take(tracer, taken)
             return made
         if any(isinstance(arg, Rounds) for arg in args):
             return tracer.vm.call(fn, tuple([unrolled(tracer, arg) for arg in args]), kwargs)

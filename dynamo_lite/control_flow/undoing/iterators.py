@@ -92,7 +92,7 @@ def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
     )
     new = Frame(old.vm, old.code, old.info, old.globals, old.builtins, variables)
     new.stack[:] = stack
-    new.pc, new.state, new.namespace = old.pc, old.state, old.namespace
+    new.pc, new.state, new.namespace, new.taken = old.pc, old.state, old.namespace, old.taken
     return make_waiting(new, value.__name__, value.__qualname__)
 
 
@@ -151,6 +151,8 @@ class Watch:
         self._lists: set[int] = set()  # ids of what the frames of generators that are copied hold values in
         self._originals: list[Any] = []
         self._copies: list[Any] = []
+        self._held: list[Any] = []  # iterators that copied ones go over,
+        self._held_copies: list[Any] = []  # and their copies
         self._moved_within: list[Any] = []
         self.shared: list[Any] = []  # iterators without copies that a loop of the side has moved on
 
@@ -169,17 +171,20 @@ class Watch:
                     if not waiting:
                         self._originals.append(value)
                         self._copies.append(place[index])
-                    self._note_lists(value)
+                    self._note_held(value, {} if waiting else memo)
         self._known.update(map(id, memo.values()))
 
-    def _note_lists(self, value: Any) -> None:
+    def _note_held(self, value: Any, memo: dict[int, Any]) -> None:
         frame = frame_of(value)
         if frame is not None:
             self._lists |= {id(frame.locals), id(frame.stack)}
         held = (*frame.locals, *frame.stack) if frame is not None else ()
         for part in _parts(value)[1] if type(value) in _COMPOUND else held:
             if is_copied(part):
-                self._note_lists(part)
+                if id(part) in memo:
+                    self._held.append(part)
+                    self._held_copies.append(memo[id(part)])
+                self._note_held(part, memo)
 
     def waits(self) -> bool:
         """Whether a generator of which the side has a copy runs code when it dies."""
@@ -234,18 +239,22 @@ class Watch:
 
     def forget(self) -> None:
         """The side is over."""
-        for kept in (self._originals, self._copies, self._moved_within, self._waiting, self._weakly):
+        for kept in (*self._kept(), self._weakly):
             kept.clear()
 
     def holders(self) -> set[int]:
         """ids of the objects of ours that hold iterators."""
-        kept = (self._originals, self._copies, self._moved_within, self._waiting)
-        return {*map(id, kept)} | self._lists
+        return {*map(id, self._kept())} | self._lists
+
+    def _kept(self) -> tuple[list[Any], ...]:
+        return self._originals, self._copies, self._held, self._held_copies, self._moved_within, self._waiting
 
     def originals_moved(self) -> list[Any]:
-        """The iterators in variables whose copies the side has moved on, itself or by a side within."""
+        """The iterators, in variables or in other iterators, whose copies the side has moved on, itself or by a side
+        within."""
         within = set(map(id, self._moved_within))
-        pairs = [*self.pairs(), *((one, weak()) for one, weak in zip(self._waiting, self._weakly))]
+        waiting = ((one, weak()) for one, weak in zip(self._waiting, self._weakly))
+        pairs = [*self.pairs(), *zip(self._held, self._held_copies), *waiting]
         return [one for one, made in pairs if id(made) in within or position(one) != position(made)]
 
     def note_moved(self, values: Iterable[Any]) -> None:

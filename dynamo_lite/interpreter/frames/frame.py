@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from types import CellType, CodeType
 from typing import Any, Final
 
@@ -38,7 +38,8 @@ class Frame:
     """
 
     __slots__ = ("__weakref__", "back", "builtins", "code", "globals", "handled", "info", "locals", "namespace", "pc",
-                 "proxy", "reraised", "result", "snapshot", "stack", "state", "thrown", "unmerged", "vm")  # fmt: skip
+                 "proxy", "reraised", "result", "snapshot", "stack", "state", "taken", "thrown", "unmerged",
+                 "vm")  # fmt: skip
 
     def __init__(
         self, vm: VM, code: CodeType, info: CodeInfo, globals_: dict[str, Any], builtins: Any,
@@ -57,6 +58,7 @@ class Frame:
         self.state = RUNNING
         self.result: Any = None
         self.thrown: BaseException | None = None
+        self.taken: Callable[[], Any] | None = None
         self.reraised: BaseException | None = None
         self.proxy: Any = None
         self.snapshot: dict[str, Any] | None = None

@@ -141,6 +141,8 @@ def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
     if vm.retired:
         frame.state = RETURNED
         raise thrown if thrown is not None else RuntimeError("the run that this generator belongs to is over")
+    if frame.taken is not None:
+        frame.taken()
     own = frame.handled
     assert own is not None
     own.outer = vm.handled
@@ -272,6 +274,14 @@ def waits_in_block(frame: Frame) -> bool:
     if delegates(frame):
         return True
     return handler is not None and frame.info.ops[handler.target][0] is not HANDLERS["STOPITERATION_ERROR"]
+
+
+def take_over(frame: Frame, asked: Callable[[], Any]) -> None:
+    """Other code gives the items of a generator that has not begun. asked: what raises if it is asked for one."""
+    frame.taken = asked
+    frame.pc = len(frame.info.ops)
+    frame.locals.clear()
+    frame.stack.clear()
 
 
 def give_up(frame: Frame) -> None:

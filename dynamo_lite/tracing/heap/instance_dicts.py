@@ -20,7 +20,7 @@ NAMES = frozenset({"__dict__", "__annotations__"})
 class OwnedDicts(FeatureState):
     """The dicts of objects that the program accessed."""
 
-    stays = "a dict that a side gives to an object is its dict behind the join"
+    stays = "a dict that a side gives to an object is its dict after the join; other writes to it are merged or refused"
 
     def __init__(self, tracer: TracerView) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], str]] = {}  # id of the dict → (its owner, the name)

@@ -38,7 +38,7 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 class GraphNodes(FeatureState):
     """The `grad_fn` of tensors that the program has read, by id."""
 
-    stays = "the nodes are looked up by tensors, which a side makes anew"
+    stays = "whether a merged result has a node that was asked for is refused (control_flow)"
 
     def __init__(self, tracer: TracerView) -> None:
         self.by_id: dict[int, Any] = {}

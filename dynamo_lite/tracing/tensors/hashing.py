@@ -29,7 +29,7 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import addresses
-from dynamo_lite.tracing.tensors.input_guards import are_one
+from dynamo_lite.tracing.tensors.input_guards import are_one, check_address
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from dynamo_lite.tracing.world.unique_values import ObjectIds, UniqueValue
 from dynamo_lite.undoing import attributes, changed
@@ -47,8 +47,11 @@ def watched(tracer: TracerView) -> Iterator[set[int]]:
     def hash_(self: Any) -> int:
         if threading.get_ident() == thread:
             number = tracer.recorder.input_number(self)
-            if number is not None and _by_the_program(str(sys._getframe(1).f_globals.get("__name__"))):
-                hashed.add(number)
+            merges = tracer.recorder.may_share is not None
+            if (number is not None or merges) and _by_the_program(str(sys._getframe(1).f_globals.get("__name__"))):
+                check_address(tracer, self)
+                if number is not None:
+                    hashed.add(number)
             tracer.recorder.layout.matters(self, "compared")
         return int(torch.Tensor.__hash__(self))
 

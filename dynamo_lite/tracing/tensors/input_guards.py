@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from dynamo_lite.program.shapes.size_check import ambiguous
@@ -47,3 +48,27 @@ def identical(tracer: TracerView, left: Any, right: Any) -> bool:
     if known is not None and not (is_fake(left) and is_fake(right)):
         tracer.refuse("input-identity", left=tracer.inputs.names[known], right="a tensor of the model")
     return False
+
+
+class TensorAddresses(FeatureState):
+    """The tensors that the program has identified by their addresses where branches on data are captured, by id."""
+
+    stays = "they are looked at while they are alive"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.asked: dict[int, weakref.ref[Any]] = {}
+
+
+def check_address(tracer: TracerView, tensor: Any) -> None:
+    """The program identifies a tensor by its address (`id(x)`, a key). Refused where it may be another such tensor, as
+    a branch on data went; a parameter or a buffer may have been one unseen."""
+    recorder = tracer.recorder
+    if recorder.may_share is None:
+        return
+    asked, fake = tracer.own(TensorAddresses).asked, recorder.known_stand_in(tensor)
+    living = [other for other in (ref() for ref in asked.values()) if other is not None and other is not tensor]
+    others = [*map(recorder.known_stand_in, living)]
+    others += [one for one in recorder.from_outside() if one is not fake and recorder.input_number(one) is None]
+    if any(recorder.may_share.may_be(one, fake) for one in others):
+        tracer.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
+    asked[id(tensor)] = weakref.ref(tensor)

@@ -25,7 +25,7 @@ from dynamo_lite.tracing.strings.nondeterministic import (
     refuse_use,
     unrecordable,
 )
-from dynamo_lite.tracing.tensors.input_guards import identical
+from dynamo_lite.tracing.tensors.input_guards import check_address, identical
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
@@ -140,6 +140,7 @@ class ObjectIds(FeatureState):
         """Return the symbolic result of id(value)."""
         tracer = self._tracer
         if is_tensor(value):
+            check_address(tracer, value)
             for known in self._objects.values():
                 if known is not value and identical(tracer, known, value):
                     one, other = (tracer.recorder.input_number(t) or 0 for t in (known, value))
