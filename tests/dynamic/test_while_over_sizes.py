@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,43 +10,26 @@ from torch.export import Dim
 
 import dynamo_lite
 from tests.control_flow.harness import same
+from tests.dynamic.every_size import SIZES, SPECS, Program, check, check_admitted, of
 from tests.dynamic.while_programs import CAPTURED, NOT_CAPTURED
 
-_SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 10, 13)
 
-
-def _of(rows: int) -> torch.Tensor:
-    return torch.randn(rows, 3, generator=torch.Generator().manual_seed(rows))
-
-
-def _check(program: Callable[[Any], Any], module: Any, rows: int) -> None:
-    ours, theirs = _of(rows), _of(rows)
-    got, want = module(ours), program(theirs)
-    assert same(got, want)
-    assert same(ours, theirs)
-
-
-@pytest.mark.parametrize("spec", [Dim.AUTO, Dim("rows", min=1, max=40)], ids=["auto", "named"])
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
 @pytest.mark.parametrize("program", CAPTURED, ids=lambda fn: fn.__name__)
-def test_every_size(program: Callable[[Any], Any], spec: Any) -> None:
-    module = dynamo_lite.export(program, (_of(10),), dynamic_shapes=({0: spec},)).module()
-    for rows in _SIZES:
-        _check(program, module, rows)
+def test_every_size(program: Program, spec: Any) -> None:
+    module = dynamo_lite.export(program, (of(10),), dynamic_shapes=({0: spec},)).module()
+    for rows in SIZES:
+        check(program, module, rows)
 
 
 @pytest.mark.parametrize("program", NOT_CAPTURED, ids=lambda fn: fn.__name__)
-def test_rounds_of_the_example(program: Callable[[Any], Any]) -> None:
+def test_rounds_of_the_example(program: Program) -> None:
     """What while_loop does not take has the example's rounds: a guard, and an error where more was promised."""
-    module = dynamo_lite.export(program, (_of(10),), dynamic_shapes=({0: Dim.AUTO},)).module()
-    _check(program, module, 10)
-    for rows in _SIZES:
-        try:
-            module(_of(rows))
-        except (AssertionError, RuntimeError):
-            continue
-        _check(program, module, rows)
+    module = dynamo_lite.export(program, (of(10),), dynamic_shapes=({0: Dim.AUTO},)).module()
+    check(program, module, 10)
+    check_admitted(program, module)
     with pytest.raises(dynamo_lite.errors.ConstraintViolation):
-        dynamo_lite.export(program, (_of(10),), dynamic_shapes=({0: Dim("rows", min=1, max=40)},))
+        dynamo_lite.export(program, (of(10),), dynamic_shapes=({0: Dim("rows", min=1, max=40)},))
 
 
 def test_gradients_are_kept_where_they_can_be() -> None:
@@ -60,8 +42,8 @@ def test_gradients_are_kept_where_they_can_be() -> None:
             i += 1
         return total
 
-    ours, theirs = _of(10).requires_grad_(), _of(10).requires_grad_()
-    module = dynamo_lite.export(decayed, (_of(10).requires_grad_(),), dynamic_shapes=({0: Dim.AUTO},)).module()
+    ours, theirs = of(10).requires_grad_(), of(10).requires_grad_()
+    module = dynamo_lite.export(decayed, (of(10).requires_grad_(),), dynamic_shapes=({0: Dim.AUTO},)).module()
     module(ours).square().sum().backward()
     decayed(theirs).square().sum().backward()
     assert same(ours.grad, theirs.grad)

@@ -108,7 +108,7 @@ def split_chunk_unbind_sizes():
     return dyn(f, t(8, 2), also=[t(6, 2), t(10, 2)])
 
 
-@refused('constraint-violation')
+@equal
 def chunk_counts_dynamic():
     def f(x):
         c = x.chunk(4)
