@@ -18,8 +18,8 @@ class Client:
         specialized: gets an expression and its value in the example, if the program takes the value.
         deferring: gets the operator before a check of its arguments is left to run time, and the errors of Python if it
             is Python's own (a division by zero). It is not called for assertions of the program itself.
-        for_text: returns a placeholder for an unbacked number that is used only for a text that nobody
-            has read; None otherwise.
+        for_text: returns a placeholder for an unbacked number that is used only for a text that the program
+            has not read; None otherwise.
         abandons: is called in place of a new fact, and raises: what the program does then is only tried.
     """
 

@@ -1,4 +1,4 @@
-"""Every way to change a tensor's metadata is told by its guard. The oracle is `facts_of` of the changed tensor."""
+"""Each change of a tensor's metadata makes its guard fail. The oracle is `facts_of` of the changed tensor."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
     whole = [n for n in sharing if given[n] is tensor]
     source = next(iter(whole or sharing), None)
     if len(whole or sharing) > 1:
-        return None  # ambiguous: `broadcast_tensors(a, a)` is no example of `broadcast_tensors(a, b)`
+        return None  # ambiguous: a result of `broadcast_tensors(a, a)` may be `a` or `b` in `broadcast_tensors(a, b)`
     if source is None:
         if tensor.storage_offset() != 0 or (tensor.requires_grad and tensor.is_leaf):
             return None

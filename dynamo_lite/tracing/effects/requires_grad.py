@@ -73,8 +73,8 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
 
 def inputs_cut_off(recorder: Recorder, leaves: list[Any], outputs: FlatOutputs, cut: set[fx.Node]) -> list[int]:
     """Return the numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop
-    (wrong in torch 2.13; with inputs that require grad, there is no while_loop, or an error), or through one of the
-    nodes `cut`, which are detached or carried by a loop under no_grad."""
+    (wrong in torch 2.13; where inputs require grad, no while_loop is recorded, or an error is raised), or through a
+    node of `cut`, which are detached or carried by a loop under no_grad."""
     graph, modules = recorder.graph, recorder.modules
     if cut:  # of what is used behind
         results = {value for value in outputs.values if isinstance(value, fx.Node)}

@@ -1,8 +1,8 @@
 """C code that evaluates the truth of tensors: `max(t, 5)`, `t in [1, 2]`, `sorted(x)`, `[t] == [1]`.
 
-There is no branch of the program, so the error names the C function, and what to write instead. The function is read
-off the Python frames of this process at the time of the query: the innermost one that hands a call or an operator to C
-(`Trampolines`), unless the interpreter has entered a function of the program since.
+The program has no branch at this line, so the error names the C function, and what to write instead. The function is
+read off the Python frames of this process at the time of the query: the innermost one that hands a call or an operator
+to C (`Trampolines`), unless the interpreter has entered a function of the program since.
 """
 
 from __future__ import annotations
