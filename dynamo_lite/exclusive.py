@@ -3,29 +3,29 @@
 A trace changes state that all threads share: classes of torch, the collector, the limit of recursion. So another
 thread's trace waits for its end, and so does torch.export, which changes settings of the process that a trace reads.
 
-KeyboardInterrupt, and exceptions of signal handlers, may come at any instruction, so that a block is left without its
-end. The changes left then are undone here: registered ones (undoing.py), and torch's state of the thread. An Exception
-that a signal handler raises reaches neither the handlers of the program nor those of this package, which would take it
-for an error of their own calls: it passes as `Interrupted`.
+KeyboardInterrupt, and exceptions of signal handlers, are raised at a safe point (signals.py) but may come at any
+instruction, so that a block is left without its end. The changes left then are undone here: registered ones
+(undoing.py), and torch's state of the thread. What a signal handler raises reaches neither the handlers of the program
+nor those of this package, which would take it for an error of their own calls: it passes as `Interrupted`.
 """
 
 from __future__ import annotations
 
-import _signal
 import contextlib
 import functools
 import gc
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from signal import default_int_handler
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, TypeVar
 
 import torch
 
 from dynamo_lite import undoing
 from dynamo_lite.folders import OWN
+from dynamo_lite.signals import Signals
 from dynamo_lite.torch_internals._torch_dispatch import OtherExports, never_compiled
 from dynamo_lite.torch_internals._torch_state import ThreadState
 
@@ -47,6 +47,7 @@ def exclusive(fn: _F) -> _F:
             try:
                 alone.begin()
                 result = fn(*args, **kwargs)
+                undoing.pass_on()
             except BaseException as error:
                 alone.put_back(error)
                 raise
@@ -61,6 +62,9 @@ def exclusive(fn: _F) -> _F:
                 alone.end()
             finally:
                 alone.end()
+            late, alone.late = alone.late, None
+            if late is not None and late is not sys.exception():
+                raise late from None
         return result
 
     return never_compiled(wrapper)
@@ -72,9 +76,11 @@ class _Alone:
     _thread: ThreadState | None = None
     _freezes = False
     """Whether the user has called gc.freeze(), which a trace undoes."""
+    late: BaseException | None = None
+    """What a signal handler has raised."""
 
     def __init__(self) -> None:
-        self._handlers: dict[int, tuple[Any, Any]] = {}  # signal → its handler, and ours around it
+        self._signals = Signals()
 
     def begin(self) -> None:
         """Waits for the traces of other threads."""
@@ -83,12 +89,7 @@ class _Alone:
         undoing.begin()
         self._freezes = gc.get_freeze_count() > 0
         self._thread = ThreadState()
-        if threading.get_ident() == threading.main_thread().ident:  # where handlers are called
-            for number in _SIGNALS:
-                handler = _signal.getsignal(number)
-                if callable(handler) and handler is not default_int_handler:
-                    self._handlers[number] = handler, _carried(handler)
-                    _signal.signal(number, self._handlers[number][1])
+        self._signals.begin()
 
     def put_back(self, error: BaseException) -> None:
         """Undo the changes of an interrupted trace."""
@@ -103,29 +104,15 @@ class _Alone:
 
     def end(self) -> None:
         """Lets the next trace begin. It may be called again."""
-        for number, (handler, ours) in self._handlers.items():
-            if _signal.getsignal(number) is ours:
-                _signal.signal(number, handler)
+        self._signals.end()
         if self._freezes and not gc.get_freeze_count():
             gc.collect()  # what the trace has left is not to be kept for good
             gc.freeze()
         if _lock._is_owned():  # type: ignore[attr-defined]
+            self.late = undoing.end()
             _others.let()
         while _lock._is_owned():  # type: ignore[attr-defined]
             _lock.release()
-
-
-_SIGNALS = sorted(map(int, _signal.valid_signals()))
-
-
-def _carried(handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], Any]:
-    def carry(number: int, frame: FrameType | None) -> Any:
-        try:
-            return handler(number, frame)
-        except Exception as error:
-            raise undoing.Interrupted(error) from None
-
-    return carry
 
 
 _CLEARED = (*OWN, os.path.dirname(torch.__file__) + os.sep, contextlib.__file__)

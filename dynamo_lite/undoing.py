@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final, NoReturn
 
 Undo = Callable[[], None]
 
@@ -53,14 +53,39 @@ def undo_all() -> None:
 class Interrupted(BaseException):
     """Carries an exception of a signal handler through a trace."""
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+class Waiting:
+    """The exception of a signal handler during the main thread's trace (signals.py)."""
+
+    error: BaseException | None = None
+    is_due = False
+    """Whether it is still to be raised. Read at each call of the program."""
+
+    def raise_it(self) -> NoReturn:
+        """At a safe point."""
+        self.is_due = False
+        assert self.error is not None
+        raise Interrupted(self.error)
+
+
+WAITING: Final = Waiting()
 
 
 def begin() -> None:
     """A trace begins in this thread."""
     _changes.handled = sys.exception()
+    WAITING.error, WAITING.is_due = None, False
+
+
+def end() -> BaseException | None:
+    """The trace has ended: the exception of a signal handler that it has met, if any."""
+    error, WAITING.error, WAITING.is_due = WAITING.error, None, False
+    _changes.handled = None
+    return error
 
 
 def under_way(error: BaseException | None) -> Iterator[BaseException]:
@@ -72,6 +97,8 @@ def under_way(error: BaseException | None) -> Iterator[BaseException]:
 
 def interruption(error: BaseException) -> BaseException | None:
     """Return the exception that interrupted the trace, if any: `error`, or one before a failure at a block's end."""
+    if WAITING.error is not None:
+        return WAITING.error
     for found in under_way(error):
         if isinstance(found, Interrupted):
             return found.error
@@ -80,9 +107,10 @@ def interruption(error: BaseException) -> BaseException | None:
     return None
 
 
-def pass_on(error: Exception) -> None:
-    """Raise the exception that interrupted the trace, if `error` only follows from it."""
-    if (found := interruption(error)) is not None:
+def pass_on(error: Exception | None = None) -> None:
+    """Raise the exception that interrupted the trace, if `error` only follows from it or C code has dropped it."""
+    found = WAITING.error if error is None else interruption(error)
+    if found is not None:
         raise found
 
 

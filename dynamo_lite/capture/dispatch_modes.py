@@ -54,6 +54,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled as torch_set_grad_enabled
 from dynamo_lite.torch_internals._torch_tensors import _debug_has_internal_overlap
+from dynamo_lite.undoing import WAITING
 
 
 class OperatorMode(ProxyTorchDispatchMode):
@@ -170,6 +171,8 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         self._recorder.context.refuse(CaptureError("tensor-subclass", what, "use plain tensors", named))
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if WAITING.is_due:
+            WAITING.raise_it()
         handler = _HANDLERS.get(func)
         if handler is not None:
             return self._recorder.guarded(handler, self._recorder, *args, **(kwargs or {}))

@@ -23,6 +23,7 @@ from dynamo_lite.interpreter.frames.recursion import HOST_LIMIT
 from dynamo_lite.interpreter.frames.tracebacks import strip
 from dynamo_lite.interpreter.lookasides.frame_queries import OWN_LOOKASIDES
 from dynamo_lite.interpreter.opcodes.fused import fuse
+from dynamo_lite.undoing import WAITING
 from dynamo_lite.value_types import BOUND_IN_C, C_CALLABLES
 
 from . import datamodel
@@ -140,6 +141,8 @@ class Interpreter(Hooks):
 
     def call(self, fn: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         """Call `fn` as the program would: every call of the program and of the lookasides comes through here."""
+        if WAITING.is_due:
+            WAITING.raise_it()
         while type(fn) is MethodType:
             args = (fn.__self__, *args)
             fn = fn.__func__
@@ -334,4 +337,3 @@ def _leave(frame: Frame) -> None:
         frame.back = None
     elif frame.back is not None and frame.back.proxy is None:
         frame.back.proxy = KEPT
-

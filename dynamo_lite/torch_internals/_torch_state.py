@@ -62,7 +62,7 @@ class ThreadState:
     def _put_modes(self) -> None:
         if not _are_same(_modes(), self._modes):
             while torch._C._len_torch_dispatch_stack():
-                torch._C._pop_torch_dispatch_stack()
+                torch._C._pop_torch_dispatch_stack(None)
             for mode in self._modes:
                 torch._C._push_on_torch_dispatch_stack(mode)
         if not _are_same(_function_modes(), self._functions):

@@ -48,8 +48,9 @@ class Interruption:
 
 
 def interrupted(call: Callable[[], Any], at: int, error: BaseException) -> tuple[Interruption, BaseException | None]:
-    """Make the call, interrupted; what it raises."""
-    interruption = Interruption(at, error)
+    """Make the call, interrupted; what it raises, or what C code drops (in a callback of a weak reference)."""
+    interruption, dropped = Interruption(at, error), []
+    previous, sys.unraisablehook = sys.unraisablehook, lambda unraisable: dropped.append(unraisable.exc_value)
     sys.settrace(interruption)
     try:
         call()
@@ -57,7 +58,8 @@ def interrupted(call: Callable[[], Any], at: int, error: BaseException) -> tuple
         return interruption, raised
     finally:
         sys.settrace(None)
-    return interruption, None
+        sys.unraisablehook = previous
+    return interruption, dropped[0] if dropped else None
 
 
 def instructions(call: Callable[[], Any]) -> int:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import signal
+import time
+import weakref
+from collections.abc import Callable
+from functools import partial
 from types import FrameType
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.functional_tensor import FunctionalTensorMode
+from torch.testing._internal.logging_tensor import LoggingTensorMode
 
 import dynamo_lite
+from dynamo_lite.torch_internals._torch_state import ThreadState
 
 from .interrupted_programs import programs
 from .interrupts import armed, differences, instructions, interrupted, process
@@ -40,8 +49,6 @@ def test_an_interrupted_export_leaves_nothing(name: str) -> None:
     assert armed() == []
 
 
-
-
 def test_what_a_signal_handler_raises_leaves_the_export() -> None:
     late = TimeoutError("late")
 
@@ -65,6 +72,92 @@ def test_what_a_signal_handler_raises_leaves_the_export() -> None:
         dynamo_lite.export(module, (torch.ones(3),))
     finally:
         signal.signal(signal.SIGUSR1, previous)
+
+
+class _Ended:
+    """Calls a function when it dies, within a callback whose exceptions C code drops."""
+
+
+_allowed = partial(dynamo_lite.allow, pure=True)
+
+
+@_allowed
+def _sleeps(x: Tensor) -> None:
+    time.sleep(20)
+
+
+@_allowed
+def _signalled(number: int) -> int:
+    signal.raise_signal(number)
+    return 2
+
+
+@_allowed
+def _raises_in_a_callback(number: int) -> None:
+    ended = _Ended()
+    reference = weakref.ref(ended, lambda _: signal.raise_signal(number))
+    del ended
+    assert reference() is None
+
+
+class _Index:
+    """An argument whose conversion torch's parser asks for; an exception there becomes a TypeError."""
+
+    def __index__(self) -> int:
+        return _signalled(signal.SIGUSR1)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: _raises_in_a_callback(signal.SIGUSR1),
+        lambda x: _raises_in_a_callback(signal.SIGINT),
+        lambda x: x.narrow(0, 0, _Index()),
+        _sleeps,
+    ],
+    ids=["callback", "keyboard", "argument", "sleep"],
+)
+def test_what_c_code_would_drop_leaves_the_export(call: Callable[[Tensor], object], strict: bool) -> None:
+    """An exception of a signal handler is raised in the end, though C code drops it, replaces it or goes on waiting."""
+
+    class Calls(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            with contextlib.suppress(Exception):
+                call(x)
+            return x * 2
+
+    late = TimeoutError("late")
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        raise late
+
+    module = Calls()
+    args = (torch.ones(3),)
+    previous = {number: signal.signal(number, handler) for number in (signal.SIGUSR1, signal.SIGALRM, signal.SIGINT)}
+    try:
+        before = process(module)
+        signal.setitimer(signal.ITIMER_REAL, 0.3 if call is _sleeps else 0)
+        began = time.monotonic()
+        with pytest.raises(TimeoutError) as caught:
+            dynamo_lite.export(module, args, strict=strict, effects="drop")
+        assert caught.value is late and time.monotonic() - began < 15
+        assert differences(before, process(module)) == []
+        assert all(signal.getsignal(number) is handler for number in previous)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handled in previous.items():
+            signal.signal(number, handled)
+
+
+def test_modes_that_were_left_are_taken_away() -> None:
+    module = nn.Linear(1, 1)
+    before = process(module)
+    state = ThreadState()
+    for mode in (LoggingTensorMode(), FakeTensorMode(), FunctionalTensorMode()):
+        mode.__enter__()
+    state.restore()
+    assert differences(before, process(module)) == []
 
 
 @pytest.mark.parametrize("name", ["static", "branch", "loop"])

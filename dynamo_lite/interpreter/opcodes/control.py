@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.frames.frame import RETURNED
+from dynamo_lite.undoing import WAITING
 
 from .. import datamodel
 from ..observer import NOT_HANDLED
@@ -20,6 +21,8 @@ Stack = list[Any]
 
 @handler
 def JUMP(frame: Frame, stack: Stack, target: int) -> None:
+    if WAITING.is_due:
+        WAITING.raise_it()
     frame.pc = target
 
 
