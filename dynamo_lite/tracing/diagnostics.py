@@ -121,11 +121,6 @@ class Refusing(Observer):
         """Whether the trace continues though `text` is true, which a strict one refuses."""
         return False
 
-    def refuse_text(self) -> None:
-        """Somebody reads the text of a tensor: the program, or the user the message of its error when all is over."""
-        if not self.vm.retired:
-            self.refuse("tensor-repr")
-
     def abort(self, error: DynamoLiteError) -> NoReturn:
         """Stop the trace. The first error counts, even if the program suppresses the exception raised here."""
         if self.broken is None:

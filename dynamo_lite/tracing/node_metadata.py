@@ -15,7 +15,6 @@ from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
 from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
-from dynamo_lite.tracing.world import seeded_draws
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
@@ -161,7 +160,8 @@ class TraceContext:
         return item_equality.found_as_one(self._tracer, left, right)
 
     def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        return seeded_draws.drawn(self._tracer, func, args, kwargs)
+        answer = self._tracer.features.answers.get("drawn")
+        return None if answer is None else answer(self._tracer, func, args, kwargs)
 
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for an operator's assertions on sizes known at run time only, and for `errors` of Python's own."""

@@ -14,9 +14,11 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun
+from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.strings import discarded
-from dynamo_lite.tracing.strings.deferred_str import unread
+from dynamo_lite.tracing.strings.deferred_str import UnreadText, plain, unread
 from dynamo_lite.tracing.vocabulary.program_points import Mark, origin_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import number
 
@@ -139,6 +141,35 @@ class TextsAtWork(FeatureState):
                 sizes.pop()
         finally:
             env.where = where
+
+
+def defers_size(tracer: TracerView, size: Any, depth: int) -> bool:
+    """`TextsAtWork.defers_size`, as the event "size in text"."""
+    return tracer.own(TextsAtWork).defers_size(size, depth + 1)
+
+
+def number_in_text(tracer: TracerView, node: Any) -> Any:
+    """`TextsAtWork.number`, as the event "number in text"."""
+    return tracer.own(TextsAtWork).number(node)
+
+
+def after_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    """A function that makes a text of its arguments has run natively."""
+    return tracer.own(TextsAtWork).made(result)
+
+
+def made(tracer: TracerView, text: Any) -> Any:
+    """An instruction has made a text."""
+    return tracer.own(TextsAtWork).made(text)
+
+
+def of_outputs(run: FinishedRun, call: CallRecord) -> None:
+    """The caller reads each text that is returned."""
+    values = run.outputs.values
+    try:
+        values[:] = [plain(value) if isinstance(value, UnreadText) else value for value in values]
+    except Abort as abort:
+        raise abort.error from None
 
 
 def _asking(frame: FrameType | None) -> FrameType | None:

@@ -11,9 +11,9 @@ import re
 
 import torch
 
-from dynamo_lite.tracing.heap.lifetimes import Raised
+from dynamo_lite.features.texts.formatting import TextsAtWork
+from dynamo_lite.tracing.heap.raised_errors import Raised
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 

@@ -8,20 +8,19 @@ when it is read. Checked against torch 2.13.0 (torch/_tensor_str.py, torch/_tens
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import torch
 
+from dynamo_lite.features.texts.formatting import OF_A_TENSOR, TextsAtWork
 from dynamo_lite.torch_internals._torch_tensors import _tensor_str
 from dynamo_lite.tracing.heap.own_patches import stands_for
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.undoing import changed
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.strings.formatting import TextsAtWork
 
 _SHOWN = "tensor(...)"
 
@@ -38,77 +37,67 @@ def _check_format(tensor: torch.Tensor, spec: str) -> None:
     format(number, spec)
 
 
-class _Watch(NamedTuple):
-    """The functions that a run calls in place of torch's."""
-
-    refuse: Callable[[], None]
-    in_operator: Callable[[], bool]
-    texts: TextsAtWork
-
-    def made(self) -> str:
-        """The program makes the text of a tensor."""
-        if not self.texts.defers_tensor():
-            self.refuse()
-        return _SHOWN
+def _shown(tracer: TracerView) -> str:
+    """The text of a tensor is made: by the program, by an operator's kernel, or by the user, who reads the message of
+    the program's error when all is over."""
+    if not tracer.recorder.running and not tracer.own(TextsAtWork).defers_tensor() and not tracer.vm.retired:
+        tracer.refuse(OF_A_TENSOR)
+    return _SHOWN
 
 
-_watches: dict[int, _Watch] = {}
-"""By thread."""
+_runs: dict[int, TracerView] = {}
+"""The run whose tensors have no text, by thread."""
 _plain_text = _tensor_str._str
 _plain_format = torch.Tensor.__format__
 
 
 def _text(*args: Any, **kwargs: Any) -> str:
-    watch = _watches.get(threading.get_ident())
-    if watch is None:
-        return _plain_text(*args, **kwargs)
-    return _SHOWN if watch.in_operator() else watch.made()
+    tracer = _runs.get(threading.get_ident())
+    return _plain_text(*args, **kwargs) if tracer is None else _shown(tracer)
 
 
 def _formatted(self: Any, spec: str) -> str:
     """In the place of Tensor.__format__. It holds nothing of a run: another thread may keep it, where an import of
     TorchDynamo copies the attributes of torch.Tensor."""
-    watch = _watches.get(threading.get_ident())
-    if watch is None:
+    tracer = _runs.get(threading.get_ident())
+    if tracer is None:
         return _plain_format(self, spec)
     _check_format(self, spec)
-    return _SHOWN if watch.in_operator() else watch.made()
+    return _shown(tracer)
 
 
 @contextmanager
-def refused(
-    refuse: Callable[[], None], in_operator: Callable[[], bool], texts: TextsAtWork
-) -> Iterator[None]:
-    """While inside, the text of any tensor calls `refuse` in this thread, unless it is for one of `texts`.
+def refused(tracer: TracerView) -> Iterator[None]:
+    """While inside, the text of any tensor is refused in this thread, unless it is for one that is not read yet.
 
-    Not where `in_operator()`: kernels make strings that are discarded (torch's argument parser formats what does not
-    fit an
-    overload before it tries the next one).
+    Not within an operator: kernels make strings that are discarded (torch's argument parser formats what does not fit
+    an overload before it tries the next one).
     """
     thread = threading.get_ident()
-    outer = _watches.get(thread)
+    outer = _runs.get(thread)
     with changed(partial(_watch, thread, outer)):
-        _watch(thread, _Watch(refuse, in_operator, texts))
+        _watch(thread, tracer)
         yield
 
 
-def let_go() -> None:
-    """Ends what `refused` does in this thread before its block ends."""
+def let_go(tracer: TracerView) -> None:
+    """End what `refused` does in this thread before its block ends: C++ imports a module of a torch without our
+    functions."""
     _watch(threading.get_ident(), None)
 
 
-def _watch(thread: int, watch: _Watch | None) -> None:
-    """torch's two places hold our functions while some thread has a watch."""
+def _watch(thread: int, tracer: TracerView | None) -> None:
+    """torch's two places hold our functions while some thread has a run."""
     global _plain_text, _plain_format
-    if watch is None:
-        _watches.pop(thread, None)
-        if not _watches:
+    if tracer is None:
+        _runs.pop(thread, None)
+        if not _runs:
             if _tensor_str._str is _text:
                 _tensor_str._str = _plain_text
             if torch.Tensor.__format__ is _formatted:
                 torch.Tensor.__format__ = _plain_format  # type: ignore[method-assign]
         return
-    _watches[thread] = watch
+    _runs[thread] = tracer
     if _tensor_str._str is not _text:
         _plain_text = _tensor_str._str
         stands_for(_text, _plain_text)

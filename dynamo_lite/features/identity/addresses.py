@@ -9,12 +9,14 @@ result with those digits.
 from __future__ import annotations
 
 import builtins
+import operator
 import re
 from collections.abc import Callable, Iterable
 from types import GeneratorType
 from typing import Any, Final
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun
 from dynamo_lite.tracing.interfaces import Step, TracerView
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}|^0x[0-9a-fA-F]{9,}")
@@ -22,8 +24,6 @@ _DIGITS = "0123456789abcdefABCDEF"
 _SAME_DIGITS = [len(_DIGITS) * digit for digit in _DIGITS[:16]]
 _OTHER_DIGITS = [str.maketrans(_DIGITS, others) for others in ("89abcdef0123456789abcd", *_SAME_DIGITS)]
 """Digits for digits: one table is not enough, for `text.count("7")` may be the same with other digits."""
-ORDERS = frozenset(map(id, (sorted, min, max, list.sort)))
-"""The ids of the C functions that order values."""
 _TEXTS = frozenset(map(id, (repr, str, ascii, object.__repr__, object.__str__)))
 _DEFAULT = frozenset({object.__repr__, type(lambda: None).__repr__, type(len).__repr__})
 _KEEP_WHOLE = frozenset(
@@ -39,13 +39,18 @@ def shown(value: Any) -> bool:
     return type(value) is str and _ADDRESS.search(value) is not None
 
 
-def in_output(leaves: Iterable[tuple[Any, Any]]) -> bool:
-    """Whether an address is in the program's result, as (path, leaf): a leaf, or a key of a dict."""
-    return any(shown(leaf) or any(shown(getattr(key, "key", None)) for key in path) for path, leaf in leaves)
+def check_outputs(run: FinishedRun, call: CallRecord) -> None:
+    """A text of the program's result, or a key of it, that names an address is another in each call."""
+    assert call.flat is not None
+    for path, leaf in call.flat.leaves:
+        if shown(leaf) or any(shown(getattr(key, "key", None)) for key in path):
+            if not run.tracer.lets_pass(RETURNED):
+                raise run.tracer.refusal("unrecordable-id", function=FUNCTION)
+            return
 
 
 def order(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of one of ORDERS: refuses an order by addresses. Items of a lazy iterator are made first, as C does."""
+    """A call of one of ORDER: refuses an order by addresses. Items of a lazy iterator are made first, as C does."""
     if not args:
         return NOT_HANDLED
     items = args[0] if len(args) == 1 else args
@@ -98,7 +103,17 @@ def check_read(tracer: TracerView, operation: Callable[..., Any], *args: Any) ->
         tracer.refuse("unrecordable-id", function=FUNCTION)
 
 
-def check_items(tracer: TracerView, text: str) -> None:
+def read_part(tracer: TracerView, owner: str, key: Any) -> None:
+    """The program reads `owner[key]` of a text."""
+    check_read(tracer, operator.getitem, owner, key)
+
+
+def look_for_part(tracer: TracerView, owner: str, key: Any) -> None:
+    """The program asks whether `key` is in a text."""
+    check_read(tracer, operator.contains, owner, key)
+
+
+def check_items(tracer: TracerView, text: str, key: Any) -> None:
     """The program goes through the characters of a text."""
     if shown(text) and not tracer.in_library():
         tracer.refuse("unrecordable-id", function=FUNCTION)
@@ -113,6 +128,8 @@ def _call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return NOT_HANDLED
 
 
+ORDER: Final[dict[int, Step]] = dict.fromkeys(map(id, (sorted, min, max, list.sort)), order)
+"""The steps of call plans for the C functions that order values, by the id of the function."""
 _PLAIN = frozenset({str, int, bool, float, bytes, dict, re.Pattern, type(None)})
 _OF_PATTERNS = ("match", "fullmatch", "search", "findall", "split", "sub", "subn")
 READERS: Final[dict[int, Step]] = dict.fromkeys(

@@ -1,39 +1,13 @@
-"""Guards on whole inputs, as texts that torch checks: which of them are one tensor, and the autograd state of one."""
+"""`left is right` of tensors, and tensors that the program identifies by their addresses."""
 
 from __future__ import annotations
 
 import weakref
 from typing import Any
 
-from dynamo_lite.program.shapes.size_check import ambiguous
-from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.tracing.assumptions.input_guards import are_one
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-
-
-class InputGuards(FeatureState):
-    """The guards of one run, in the order in which they were made."""
-
-    stays = "a guard of one side is a guard of the program"
-
-    def __init__(self, tracer: TracerView) -> None:
-        self.texts: list[str] = []
-
-    def add(self, text: str) -> None:
-        if text not in self.texts:
-            self.texts.append(text)
-
-
-def are_one(tracer: TracerView, left: int, right: int) -> bool:
-    """Whether two flat inputs (by number) are one tensor in the example; it becomes a guard of the program."""
-    inputs = tracer.inputs
-    paths = inputs.key_paths
-    if ambiguous(paths):  # torch cannot write a guard on these
-        tracer.refuse("input-identity", left=inputs.names[left], right=inputs.names[right])
-    same = inputs.leaves[left] is inputs.leaves[right]
-    one, other = (f"L{pytree.keystr(paths[n])}" for n in (left, right))
-    tracer.own(InputGuards).add(f"{one} {'is' if same else 'is not'} {other}")
-    return same
 
 
 def identical(tracer: TracerView, left: Any, right: Any) -> bool:

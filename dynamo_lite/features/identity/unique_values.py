@@ -1,65 +1,29 @@
 """Values of which a program may know which are equal, and no more: addresses, UUIDs, the ids of threads.
 
 `id(p) in seen` is the same in each call, though the number that id() gives is not. So a program is given an object in
-its place, which has a hash and compares; any other use is refused at that line (strings/nondeterministic.py). A UUID's
-text is such a value, too.
+its place, which has a hash and compares; any other use is refused at that line (tracing/strings/nondeterministic.py). A
+UUID's text is such a value, too.
 """
 
 from __future__ import annotations
 
-import datetime
 import sys
-import time
 import uuid
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+from dynamo_lite.features.identity.tensors import check_address, identical
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import (
+    UniqueValue,
     Unrecordable,
-    draws_object,
     in_dropped_text,
-    refuse_use,
+    unique_text,
+    unique_value,
     unrecordable,
 )
-from dynamo_lite.tracing.tensors.input_guards import check_address, identical
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-
-
-class UniqueValue(Unrecordable):
-    """A replacement for `value`, which differs from call to call: it is equal to itself."""
-
-    __slots__ = ("_value",)
-
-    def __init__(
-        self, value: Any, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool]
-    ) -> None:
-        super().__init__(function, refuse, is_dropped)
-        object.__setattr__(self, "_value", value)
-
-    def __hash__(self) -> int:
-        return hash(_value(self))
-
-    def __eq__(self, other: Any) -> Any:
-        if isinstance(other, UniqueValue):
-            return bool(_value(self) == _value(other))
-        if isinstance(other, (int, uuid.UUID)):
-            self._refuse(self._function)  # one that is known from elsewhere
-        return NotImplemented
-
-    def __ne__(self, other: Any) -> Any:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else not equal
-
-
-    def __str__(self) -> str:
-        return _text(self, str(_value(self)))
-
-    def __format__(self, spec: str) -> str:
-        return _text(self, format(_value(self), spec))
 
 
 class UniqueId(UniqueValue):
@@ -69,7 +33,7 @@ class UniqueId(UniqueValue):
 
     def __getattr__(self, name: str) -> Any:
         if name in ("hex", "urn"):
-            return _text(self, getattr(_value(self), name))
+            return unique_text(self, getattr(unique_value(self), name))
         return super().__getattr__(name)
 
 
@@ -87,39 +51,11 @@ class ObjectId(UniqueValue):
 
     def __eq__(self, other: Any) -> Any:
         if type(other) is int and not object.__getattribute__(self, "_of_tensor"):
-            return bool(_value(self) == other)
+            return bool(unique_value(self) == other)
         return super().__eq__(other)
 
     def __bool__(self) -> bool:
         return True
-
-
-def _value(unique: UniqueValue) -> Any:
-    return object.__getattribute__(unique, "_value")
-
-
-def _text(unique: UniqueValue, text: str) -> str:
-    """A text that is made of the value."""
-    unique._is_dropped()  # if not, the tracer looks who reads it
-    return UniqueText.made_of(text, partial(unique._refuse, unique._function))
-
-
-_SAMPLES = (0, 0.5, "", b"", time.localtime(0), *((now := datetime.datetime(2000, 1, 1)), now.date(), now - now))
-
-
-def class_of(value: Unrecordable) -> type:
-    """The class that a value has in eager; refuses one of which that is not known."""
-    return type(_value(value)) if isinstance(value, UniqueValue) else refuse_use(value)
-
-
-def is_instance(value: Unrecordable, classes: Any) -> bool:
-    """The same of isinstance(value, classes), which no class of a clock's or a generator's results may answer alone."""
-    if isinstance(value, UniqueValue):
-        return isinstance(_value(value), classes)
-    if type(value) is not Unrecordable or draws_object(value):
-        return refuse_use(value)
-    answers = {isinstance(sample, classes) for sample in _SAMPLES}
-    return answers.pop() if len(answers) == 1 else refuse_use(value)
 
 
 def _refuse_id(tracer: TracerView, function: str) -> NoReturn:

@@ -12,9 +12,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from dynamo_lite.features.identity.hashing import refuse_order, shows_address
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, TracerView
-from dynamo_lite.tracing.tensors.hashing import refuse_order, shows_address
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _BEFORE: dict[Any, Any] = {sorted: operator.lt, min: operator.lt, max: operator.gt}

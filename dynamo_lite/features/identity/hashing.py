@@ -24,25 +24,37 @@ from typing import Any, Final
 import torch
 from torch import nn
 
+from dynamo_lite.features.identity import addresses
+from dynamo_lite.features.identity.tensors import check_address
+from dynamo_lite.features.identity.unique_values import ObjectIds
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
+from dynamo_lite.tracing.assumptions.input_guards import are_one
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
-from dynamo_lite.tracing.strings import addresses
-from dynamo_lite.tracing.tensors.input_guards import are_one, check_address
+from dynamo_lite.tracing.strings.nondeterministic import UniqueValue
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-from dynamo_lite.tracing.world.unique_values import ObjectIds, UniqueValue
 from dynamo_lite.undoing import attributes, changed
 from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 _OURS = "dynamo_lite.interpreter"
 
 
+class InputsHashed(FeatureState):
+    """The numbers of the flat inputs of which the program has taken the hash."""
+
+    stays = "a guard of one side is a guard of the program"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.numbers: set[int] = set()
+
+
 @contextmanager
-def watched(tracer: TracerView) -> Iterator[set[int]]:
-    """Yields the numbers of the flat inputs that the program, in this thread, takes the hash of."""
+def watched(tracer: TracerView) -> Iterator[None]:
+    """Within, the flat inputs of which the program, in this thread, takes the hash are noted in `InputsHashed`."""
     thread = threading.get_ident()
-    hashed: set[int] = set()
+    hashed = tracer.own(InputsHashed).numbers
 
     def hash_(self: Any) -> int:
         if threading.get_ident() == thread:
@@ -59,7 +71,7 @@ def watched(tracer: TracerView) -> Iterator[set[int]]:
         FakeTensor.__hash__ = hash_  # type: ignore[method-assign]
         tracer.rules[id(hash_)] = call_hash  # `x.__hash__()`
         try:
-            yield hashed
+            yield
         finally:
             tracer.rules.pop(id(hash_), None)
 
@@ -86,7 +98,7 @@ def for_a_table(tracer: TracerView) -> bool:
 
 
 def call_id(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """id(x) in the program's own code: a key (world/unique_values.py). Libraries and a `__hash__` get the number."""
+    """id(x) in the program's own code: a key (unique_values.py). Libraries and a `__hash__` get the number."""
     if tracer.in_library():
         tracer.recorder.layout.matters(args[0], "compared")
         return NOT_HANDLED
@@ -151,6 +163,11 @@ def _is_own(hasher: Any) -> bool:
 def plan_own_hash(tracer: TracerView, fn: FunctionType) -> Step | None:
     """The step of a call plan for a `__hash__` of the program's."""
     return call_own_hash if fn.__name__ == "__hash__" else None
+
+
+def check_iteration(tracer: TracerView, owner: Any, key: Any) -> None:
+    """The program iterates over a set."""
+    check_order(tracer, owner)
 
 
 def check_order(tracer: TracerView, items: Any) -> None:
@@ -229,9 +246,10 @@ def _by_the_program(caller: str) -> bool:
     return caller.startswith(_OURS) or not is_trusted_module(caller)
 
 
-def check(tracer: TracerView, hashed: set[int]) -> None:
+def check_hashed(run: FinishedRun, call: CallRecord) -> None:
     """Guard that the hashed inputs are different objects; raises a GraphBreak if two are one in the example."""
-    for left, right in itertools.combinations(sorted(hashed), 2):
+    tracer = run.tracer
+    for left, right in itertools.combinations(sorted(tracer.own(InputsHashed).numbers), 2):
         if are_one(tracer, left, right):
             names = tracer.inputs.names
             raise tracer.refusal("input-identity", left=names[left], right=names[right])
