@@ -1,4 +1,4 @@
-"""Python's own doors: descriptors, metaclasses, generators, dataclasses, enums, hooks, formats (5 of 5)."""
+"""nonlocal, globals, locals, exec, sets, large integers, floats, complex numbers."""
 
 # ruff: noqa: B018, B023, B033, E741, F821, RUF015
 

@@ -1,4 +1,4 @@
-"""What lasts from call to call: kept values, gradients, memory, lifetimes (3 of 3)."""
+"""The order of sets of numbers; attributes of tensors, `Tensor.__dict__`."""
 
 # ruff: noqa: RUF015
 

@@ -1,4 +1,4 @@
-"""Tensors and operators: in place, out=, promotion, indexing, strides, autocast, transforms (5 of 5)."""
+"""Devices, operators that change nothing, parts of complex tensors and of constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program reads of parameters, views, zeros, orders, conjugates, classes, tracebacks and references (4 of 4)."""
+"""Inference tensors, weak references, weak dictionaries, `__del__`."""
 
 # ruff: noqa: B007, E742, F821, F841, SIM117
 

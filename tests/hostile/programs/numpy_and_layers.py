@@ -1,4 +1,4 @@
-"""Tensors and operators: in place, out=, promotion, indexing, strides, autocast, transforms (4 of 5)."""
+"""numpy of tensors, methods of tensors, recurrent layers, batch norm, dropout, state dicts."""
 
 # ruff: noqa: E741, RUF015, RUF059, UP031
 

@@ -1,4 +1,4 @@
-"""What lasts from call to call: kept values, gradients, memory, lifetimes (1 of 3)."""
+"""State kept from call to call, names of arguments, constants, outputs that are inputs, gradients."""
 
 # ruff: noqa: E741
 

@@ -1,4 +1,4 @@
-"""What a program reads of parameters, views, zeros, orders, conjugates, classes, tracebacks and references (2 of 4)."""
+"""Signs and nan, orders of keys of dicts, signatures, conjugate and negative views."""
 
 # ruff: noqa: RUF015
 

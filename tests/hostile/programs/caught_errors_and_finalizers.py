@@ -1,4 +1,4 @@
-"""What lasts from call to call: kept values, gradients, memory, lifetimes (2 of 3)."""
+"""Gradients, pytrees, devices, errors that the program catches, vmap, scan, weak references, `__del__`."""
 
 # ruff: noqa: E741, E742, F841
 

@@ -1,4 +1,4 @@
-"""Iterators, threads, queues, recursion, locks, coroutines: the reason that a refusal names (2 of 3)."""
+"""Special methods, recursion, locks, context variables, coroutines, the garbage collector."""
 
 # ruff: noqa: E741
 

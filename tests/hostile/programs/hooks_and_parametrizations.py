@@ -1,4 +1,4 @@
-"""Python's own doors: descriptors, metaclasses, generators, dataclasses, enums, hooks, formats (3 of 5)."""
+"""Overridden torch functions, hooks, parametrizations, lazy modules, buffers, `__getattr__`."""
 
 # ruff: noqa: B018, E742
 

@@ -1,4 +1,4 @@
-"""What a program reads of parameters, views, zeros, orders, conjugates, classes, tracebacks and references (1 of 4)."""
+"""Parameters and buffers, bases of views, grad_fn and grad, negative zeros."""
 
 # ruff: noqa: F601, UP030, UP032
 

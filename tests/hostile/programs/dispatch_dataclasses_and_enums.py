@@ -1,4 +1,4 @@
-"""Python's own doors: descriptors, metaclasses, generators, dataclasses, enums, hooks, formats (2 of 5)."""
+"""singledispatch, partialmethod, dataclasses, enums, named tuples, operators of the program's classes."""
 
 # ruff: noqa: E742, RUF059, SIM300
 

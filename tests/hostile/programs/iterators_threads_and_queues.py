@@ -1,4 +1,4 @@
-"""Iterators, threads, queues, recursion, locks, coroutines: the reason that a refusal names (1 of 3)."""
+"""Iterators from before the call, threads, queues, finalizers, signals, StopIteration."""
 
 # ruff: noqa: E742, RUF059
 

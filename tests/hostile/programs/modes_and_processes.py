@@ -1,4 +1,4 @@
-"""Iterators, threads, queues, recursion, locks, coroutines: the reason that a refusal names (3 of 3)."""
+"""Dispatch modes, trace functions, warnings, hooks of the process, executors, exit stacks."""
 
 # ruff: noqa: E741
 

@@ -1,4 +1,4 @@
-"""What a program reads of parameters, views, zeros, orders, conjugates, classes, tracebacks and references (3 of 4)."""
+"""Lists of subclasses and bases, tracebacks, frames, exceptions, inference tensors."""
 
 # ruff: noqa: B904, F841
 

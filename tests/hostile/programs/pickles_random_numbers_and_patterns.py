@@ -1,4 +1,4 @@
-"""Python's own doors: descriptors, metaclasses, generators, dataclasses, enums, hooks, formats (4 of 5)."""
+"""`__getattribute__`, copies, pickles, random numbers, f-strings, slices, match, exceptions."""
 
 # ruff: noqa: B012, B904, E741, F841, RUF005, RUF059, SIM107, UP031, UP032
 

@@ -1,4 +1,4 @@
-"""Python's own doors: descriptors, metaclasses, generators, dataclasses, enums, hooks, formats (1 of 5)."""
+"""Descriptors, metaclasses, classes, context managers, generators, lru_cache and cached_property."""
 
 # ruff: noqa: B007, E742, F841
 

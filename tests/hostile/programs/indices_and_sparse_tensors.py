@@ -1,4 +1,4 @@
-"""Tensors and operators: in place, out=, promotion, indexing, strides, autocast, transforms (2 of 5)."""
+"""Autocast and grad mode, einsum, indices, nested, sparse and quantised tensors, memory formats."""
 
 from __future__ import annotations
 

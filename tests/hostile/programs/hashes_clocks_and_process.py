@@ -1,4 +1,4 @@
-"""Doors to the process and to what a stand-in is (1 of 4)."""
+"""Hashes and ids, the order of sets, the clock, the environment, files, the platform, logging."""
 
 # ruff: noqa: B028, E742, RUF015
 

@@ -1,4 +1,4 @@
-"""Doors to the process and to what a stand-in is (4 of 4)."""
+"""Subclasses of dict, list, int, str; properties, weak references, imports, closures."""
 
 # ruff: noqa: B006, B024, E741, E742, RUF005, UP031
 

@@ -1,4 +1,4 @@
-"""Doors to the process and to what a stand-in is (3 of 4)."""
+"""Types, texts and arithmetic of symbolic sizes; attributes of modules; context managers."""
 
 # ruff: noqa: B007, C405, RUF021, UP031
 

@@ -1,4 +1,4 @@
-"""Tensors and operators: in place, out=, promotion, indexing, strides, autocast, transforms (3 of 5)."""
+"""Splits, chunks, ranges, interpolation, convolution, vmap, custom operators, checkpoints."""
 
 from __future__ import annotations
 

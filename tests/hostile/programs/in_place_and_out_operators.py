@@ -1,4 +1,4 @@
-"""Tensors and operators: in place, out=, promotion, indexing, strides, autocast, transforms (1 of 5)."""
+"""Operators in place and with out=, resizing, storages, type promotion, constants."""
 
 from __future__ import annotations
 

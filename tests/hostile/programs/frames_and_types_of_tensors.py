@@ -1,4 +1,4 @@
-"""Doors to the process and to what a stand-in is (2 of 4)."""
+"""Frames and tracebacks in modules, attributes and types of tensors, sizes in bytes."""
 
 # ruff: noqa: E721, E742, RUF015, UP030, UP032
 
