@@ -12,6 +12,7 @@ from __future__ import annotations
 import _signal
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, Final
 
@@ -38,7 +39,7 @@ class Signals:
         for number in _NUMBERS:
             handler = _signal.getsignal(number)
             if callable(handler):
-                self._wrapped[number] = handler, self._waiting(handler)
+                self._wrapped[number] = handler, partial(self._handle, handler)
                 _signal.signal(number, self._wrapped[number][1])
 
     def end(self) -> None:
@@ -49,22 +50,19 @@ class Signals:
             if _signal.getsignal(number) is ours:
                 _signal.signal(number, handler)
 
-    def _waiting(self, handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], Any]:
-        def handle(number: int, frame: FrameType | None) -> Any:
-            if self._overdue:
-                self._overdue = False
-                if not self._ended.is_set() and WAITING.error is not None:
-                    raise Interrupted(WAITING.error)
-                return None
-            try:
-                return handler(number, frame)
-            except BaseException as error:
-                if WAITING.error is None:
-                    WAITING.error, WAITING.is_due = error, True
-                    threading.Thread(target=self._send_again, args=(number,), daemon=True).start()
-                return None
-
-        return handle
+    def _handle(self, handler: Callable[[int, FrameType | None], Any], number: int, frame: FrameType | None) -> Any:
+        if self._overdue:
+            self._overdue = False
+            if not self._ended.is_set() and WAITING.error is not None:
+                raise Interrupted(WAITING.error)
+            return None
+        try:
+            return handler(number, frame)
+        except BaseException as error:
+            if WAITING.error is None:
+                WAITING.error, WAITING.is_due = error, True
+                threading.Thread(target=self._send_again, args=(number,), daemon=True).start()
+            return None
 
     def _send_again(self, number: int) -> None:
         patience, main = _PATIENCE, threading.main_thread().ident

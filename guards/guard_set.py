@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import html
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +11,8 @@ from dynamo_lite.guards.compiler import Check, Compiler
 from dynamo_lite.guards.guard import Failure, Guard
 from dynamo_lite.guards.kinds import KINDS
 from dynamo_lite.guards.source import Source
+
+from .tree import brief_line
 
 
 class GuardSet(Sequence[Guard]):
@@ -106,7 +109,6 @@ class GuardSet(Sequence[Guard]):
         return KINDS[guard.kind].found(value, guard.expected)
 
     def _repr_html_(self) -> str:
-        from dynamo_lite.guards.html import as_html
 
         return as_html(self._guards)
 
@@ -115,3 +117,24 @@ class GuardSet(Sequence[Guard]):
         from dynamo_lite.guards.tree import render
 
         return render(self._guards, lines)
+
+
+# Guards as HTML, for notebooks: one row a guard, with the line that needed it.
+
+_SHOWN = 30
+
+
+def as_html(guards: Iterable[Any]) -> str:
+    """The first guards open, the rest behind a fold. Everything is escaped."""
+    rows = [_row(number, guard) for number, guard in enumerate(guards)]
+    head = "<tr><th>#</th><th style='text-align:left'>guard</th><th style='text-align:left'>needed by</th></tr>"
+    shown = f"<table>{head}{''.join(rows[:_SHOWN])}</table>"
+    if len(rows) <= _SHOWN:
+        return shown
+    rest = f"<table>{head}{''.join(rows[_SHOWN:])}</table>"
+    return f"{shown}<details><summary>{len(rows) - _SHOWN} more</summary>{rest}</details>"
+
+
+def _row(number: int, guard: Any) -> str:
+    cells = (str(number), f"<code>{html.escape(guard.text)}</code>", html.escape(brief_line(guard)))
+    return "<tr>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>"

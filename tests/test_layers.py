@@ -1,9 +1,8 @@
-"""Imports against the table of layers in docs/architecture.md; no circle of files; names; long files and functions."""
+"""Imports against the layers of tests/layers.toml; no circle of files; names; long files and functions."""
 
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from pathlib import Path
 
@@ -11,33 +10,16 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
+import layers  # noqa: E402
 from source_files import circles, imports, modules  # noqa: E402
 
 PACKAGES = ("dynamo_lite", "symbolic_shapes", "guards")
-EVERYTHING = "everything"
 
 
 MODULES = modules()
 
 
-def _layers() -> dict[str, list[str]]:
-    """Package → the packages whose files it may import itself, from the table of docs/architecture.md."""
-    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    table = text.partition("## Layers")[2].partition("\n### ")[0]
-    rows: dict[str, list[str]] = {}
-    for line in table.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) != 3 or not cells[0].startswith("`"):
-            continue
-        names = re.findall(r"`([\w.]+)`", cells[0])
-        prefix = names[0].partition(".")[0]
-        allowed = re.findall(r"`([\w.]+)`", cells[2]) + ([EVERYTHING] if EVERYTHING in cells[2] else [])
-        for name in names:
-            rows[prefix + name if name.startswith(".") else name] = allowed
-    return rows
-
-
-LAYERS = _layers()
+LAYERS = layers.may_import()
 
 
 def _layer_of(module: str) -> str | None:
@@ -58,7 +40,7 @@ def _reachable(layer: str) -> set[str]:
 
 def _may_import(layer: str, target: str) -> bool:
     allowed = _reachable(layer)
-    return EVERYTHING in allowed or any(target == name or target.startswith(name + ".") for name in allowed)
+    return layers.EVERYTHING in allowed or any(target == name or target.startswith(name + ".") for name in allowed)
 
 
 def test_each_file_is_in_a_layer() -> None:
@@ -68,7 +50,13 @@ def test_each_file_is_in_a_layer() -> None:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_the_table_names_what_exists(layer: str) -> None:
     for name in (layer, *LAYERS[layer]):
-        assert name in MODULES or name == EVERYTHING, f"{name} is in the table of docs/architecture.md and not there"
+        assert name in MODULES or name == layers.EVERYTHING, f"{name} is in tests/layers.toml and not there"
+
+
+def test_the_page_has_the_table() -> None:
+    text = layers.PAGE.read_text(encoding="utf-8")
+    assert layers.rendered() in text
+    assert layers.page(text) == text, "`python tools/layers.py` writes the table"
 
 
 def test_no_import_against_the_layers() -> None:

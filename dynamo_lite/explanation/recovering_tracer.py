@@ -16,12 +16,12 @@ from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.errors import DynamoLiteError, GraphBreak
 from dynamo_lite.explanation.example_evaluator import NoShadow, Shadow
 from dynamo_lite.explanation.recovering_recorder import LenientRecorder
+from dynamo_lite.features.texts.formatting import TEXTS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.sizes import data_dependent_errors
-from dynamo_lite.tracing.strings.formatting import TEXTS
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC

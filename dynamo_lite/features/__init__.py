@@ -7,14 +7,20 @@ of a run that passes have (`run/finished_run.py`), and the features that they na
 
 from dynamo_lite.features import autocast, distributed, files, forward_ad, pickles, torchscript
 from dynamo_lite.features.caches.feature import FEATURE as CACHES
+from dynamo_lite.features.identity.feature import FEATURE as IDENTITY
 from dynamo_lite.features.modules.feature import FEATURE as MODULES
 from dynamo_lite.features.output.feature import FEATURE as OUTPUT
+from dynamo_lite.features.randomness.feature import FEATURE as RANDOMNESS
+from dynamo_lite.features.texts.feature import FEATURE as TEXTS
 from dynamo_lite.features.tracebacks.feature import FEATURE as TRACEBACKS
 from dynamo_lite.tracing import assemble
 
 FEATURES = (
     TRACEBACKS,
     MODULES,
+    TEXTS,
+    IDENTITY,
+    RANDOMNESS,
     OUTPUT,
     CACHES,
     files.FEATURE,

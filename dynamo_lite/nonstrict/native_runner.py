@@ -27,6 +27,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from dynamo_lite.features import torchscript
+from dynamo_lite.features.texts import error_messages
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -39,7 +40,6 @@ from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
-from dynamo_lite.tracing.strings import error_messages
 from dynamo_lite.undoing import changed
 
 Rule = Callable[..., Any]

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.features.texts.formatting import OF_AN_ERROR, TEXTS
 from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.nonstrict.class_names import named_as_eager
 from dynamo_lite.nonstrict.frames import DecodedFrame, NativeFrame
@@ -30,7 +31,6 @@ from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.sizes import input_bounds
 from dynamo_lite.tracing.sizes.runtime_values import wanted_by_assertion
 from dynamo_lite.tracing.strings.discarded import NativeOutput
-from dynamo_lite.tracing.strings.formatting import OF_AN_ERROR, TEXTS
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from dynamo_lite.features.identity.hashing import is_address
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.tracing.calls.registry import call_type
-from dynamo_lite.tracing.tensors.hashing import is_address
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
 
 

@@ -10,8 +10,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dynamo_lite.report.picture import picture
-
 
 def page(document: dict[str, Any]) -> str:
     """The HTML of a document (document.py)."""
@@ -52,3 +50,53 @@ def _script_data(document: dict[str, Any]) -> Markup:
     kept = {key: document[key] for key in _LISTS}
     text = json.dumps(kept).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return Markup(text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+# Where the boxes and lines of the picture of sizes are: each input a row, each dimension a box, each tie an arc.
+
+WIDTH, HEIGHT, LEFT, TOP = 150, 56, 150, 26
+
+
+def picture(document: dict[str, Any]) -> dict[str, Any]:
+    """{"width", "height", "boxes", "arcs", "rows"} in pixels. Dimensions that vary together have one colour."""
+    boxes: list[dict[str, Any]] = []
+    at: dict[str, dict[str, Any]] = {}
+    colours: dict[str, int] = {}
+    inputs = list(dict.fromkeys(row["input"] for row in document["inputs"]))
+    names = []
+    for number, name in enumerate(inputs):
+        dims = [row for row in document["inputs"] if row["input"] == name]
+        names.append({"text": dims[0]["label"].partition(".shape")[0], "y": TOP + number * HEIGHT + 18})
+        for place, row in enumerate(dims):
+            symbols = "" if row["constant"] else " ".join(row.get("symbols", [row["size"]]))
+            box = {
+                "x": LEFT + place * WIDTH,
+                "y": TOP + number * HEIGHT,
+                "id": row["id"],
+                "label": row["label"],
+                "size": row["size"],
+                "colour": colours.setdefault(symbols, len(colours) % 8) if symbols else -1,
+            }
+            boxes.append(box)
+            at[row["label"]] = box
+    arcs = [_arc(at, tie) for tie in document["ties"]]
+    width = max((box["x"] for box in boxes), default=0) + WIDTH
+    return {
+        "width": width,
+        "height": TOP + len(inputs) * HEIGHT + 20,
+        "boxes": boxes,
+        "names": names,
+        "arcs": [arc for arc in arcs if arc is not None],
+    }
+
+
+def _arc(at: dict[str, dict[str, Any]], tie: dict[str, Any]) -> dict[str, Any] | None:
+    ends = [at[label] for label in dict.fromkeys(tie["between"]) if label in at]
+    if len(ends) < 2:
+        return None
+    (a, b) = ends[0], ends[1]
+    x1, y1, x2, y2 = a["x"] + 60, a["y"] + 32, b["x"] + 60, b["y"]
+    if a["y"] == b["y"]:
+        y1, y2 = a["y"], b["y"]
+    bend = (y1 + y2) / 2 if y1 != y2 else y1 - 20
+    return {"d": f"M{x1} {y1} C{x1} {bend} {x2} {bend} {x2} {y2}", "text": tie["text"]}

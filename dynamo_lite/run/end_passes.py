@@ -31,10 +31,9 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eag
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.feature import Pass
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
-from dynamo_lite.tracing.strings import addresses, deferred_str
-from dynamo_lite.tracing.strings.deferred_str import UniqueText, UnreadText
+from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
-from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, toggled_flags
+from dynamo_lite.tracing.tensors import numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -46,8 +45,8 @@ _HIDDEN = (
 )
 
 
-def _tensors_hashed(run: FinishedRun, call: CallRecord) -> None:
-    hashing.check(run.tracer, call.hashed)
+def _returned(run: FinishedRun, call: CallRecord) -> None:
+    run.tracer.features.tell("returned", run, call)
 
 
 def _result_read(run: FinishedRun, call: CallRecord) -> None:
@@ -136,16 +135,8 @@ def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
         lose_gradient(run, run.tracer.refusal("inference-output", run.tracer.own(TensorWrites).inference), text)
 
 
-def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
-    """The caller reads each text that is returned; one that names an address is another in each call."""
-    assert call.flat is not None
-    values = run.outputs.values
-    try:
-        values[:] = [deferred_str.plain(value) if isinstance(value, UnreadText) else value for value in values]
-    except Abort as abort:
-        raise abort.error from None
-    if addresses.in_output(call.flat.leaves) and not run.tracer.lets_pass(addresses.RETURNED):
-        raise run.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
+def _features_on_outputs(run: FinishedRun, call: CallRecord) -> None:
+    run.tracer.features.tell("outputs", run, call)
 
 
 def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
@@ -225,7 +216,7 @@ def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
 
 
 _FIRST: tuple[Pass, ...] = (
-    _tensors_hashed,
+    _returned,
     _references_in_arguments,
     _result_read,
     _switches,
@@ -242,7 +233,7 @@ RECORDED: tuple[Pass, ...] = (
     _kinds_of_result,
     _outputs,
     _inference_tensors,
-    _texts_of_outputs,
+    _features_on_outputs,
     _one_for_two,
     _arguments,
     _attributes_of_tensors,

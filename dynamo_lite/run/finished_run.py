@@ -41,7 +41,6 @@ class CallRecord:
     kwargs: dict[str, Any]
     leaves: list[Any]
     result: Any = None
-    hashed: Any = None  # what hashing.watched gave at the start
     state: TorchState | None = None  # torch's switches at the start
     flat: Flat | None = None  # the result, taken apart
     changed: list[str] = field(default_factory=list)  # the arguments whose containers hold something else

@@ -9,12 +9,12 @@ from dynamo_lite.program.shapes.size_check import WITHOUT_GRADIENTS, ambiguous
 from dynamo_lite.run import made_leaves
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_gradient
 from dynamo_lite.torch_internals._torch_pytree import keystr
+from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.effects import kept_operands, requires_grad
 from dynamo_lite.tracing.higher_order import backward
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
-from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 
 

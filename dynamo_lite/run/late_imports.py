@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch_dynamo
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.strings import tensor_repr
 from dynamo_lite.undoing import changed
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class _Finder:
         if not (self._lets_pass and _is_within_another(frame)) and _asked_by_python(frame):
             tracer.abort(tracer.broken)
         self._lets_pass = True  # what it imports itself as well
-        tensor_repr.let_go()
+        tracer.features.tell("late import", tracer)
         return None
 
     @contextmanager

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from dynamo_lite.errors import InternalError
 from dynamo_lite.run.run import Run, traced
+from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart, words_of
-from dynamo_lite.tracing.tensors.input_guards import InputGuards
 
 
 def settle_lost_state(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import dynamo_lite.features  # noqa: F401  (hands the engine the list of features)
@@ -47,9 +48,7 @@ from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
-from dynamo_lite.tracing.strings import error_messages, tensor_repr
-from dynamo_lite.tracing.strings.formatting import TextsAtWork
-from dynamo_lite.tracing.tensors import attributes, hashing
+from dynamo_lite.tracing.tensors import attributes
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 _UNASKED = (
@@ -85,9 +84,9 @@ class Run:
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             specialized = builtin_calls.specialized_in(self.tracer, self.recorder.env)
-            for_text = self.tracer.own(TextsAtWork).number
+            in_text = partial(self.tracer.features.answers.get("number in text", _no_number), self.tracer)
             self.recorder.env.client = Client(
-                self.tracer.undecided, self.tracer.too_large, specialized, context.check_deferred, for_text
+                self.tracer.undecided, self.tracer.too_large, specialized, context.check_deferred, in_text
             )
         logs.attach(self)
         self.declared = self._declare()
@@ -151,11 +150,10 @@ class Run:
         tracer = self.tracer
         call = self._begin()
         try:
-            in_operator = lambda: self.recorder.running  # noqa: E731
-            refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.own(TextsAtWork))
-            numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
-            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed, tracer.features.ended(tracer):
-                call.hashed, call.state = hashed, TorchState()
+            features, in_text = tracer.features, tracer.features.answers.get("size in text")
+            numbers = number_methods.as_numbers(in_text and partial(in_text, tracer))
+            with self.recorder, features.around(tracer), numbers, features.ended(tracer):
+                call.state = TorchState()
                 given, kept = call.leaves, []
                 if self.inputs.is_foreign:
                     (call.args, call.kwargs), call.leaves = rebuild(self.inputs, tracer, given, self.inputs.restored)
@@ -164,7 +162,7 @@ class Run:
                 call.result = self._called(call.args, call.kwargs)
                 lost = [part for part, _ in self.lost_reads]
                 self.state_reads = state_reads(tracer, self.inputs, kept, given, lost)
-                for judge in end_passes.while_recording(tracer.features):
+                for judge in end_passes.while_recording(features):
                     judge(self, call)
         except Abort as abort:
             tracer.vm.retired = True
@@ -203,7 +201,7 @@ class Run:
             for _, refusal in lost_reads(tracer, (args, kwargs), lost):
                 raise refusal from error
             tracer.check_raised(error)
-            error_messages.reword(tracer, error)
+            tracer.features.tell("raised", tracer, error)
             raise
         dying_objects.check_generators(tracer)
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
@@ -239,6 +237,10 @@ class Run:
         if env is not None:
             env.where = _nowhere
             env.client = None
+
+
+def _no_number(tracer: Any, node: Any) -> None:
+    """No feature makes texts."""
 
 
 def _nowhere() -> Origin:

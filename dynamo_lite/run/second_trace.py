@@ -16,13 +16,13 @@ from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.run import dying_objects, growing_tables
 from dynamo_lite.run.run import Run, traced
+from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.later_calls import kept_tables, persisted_sizes, persisted_tensors
 from dynamo_lite.tracing.later_calls.free_sizes import Cases, FreeSizes
 from dynamo_lite.tracing.later_calls.kept_tables import KeptTables
-from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.vocabulary.program_points import is_in_torch
 
 

@@ -5,14 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dynamo_lite.errors import InternalError
-from dynamo_lite.tracing.feature import AfterCall, Feature, NamedRules, Pass, Planner
+from dynamo_lite.tracing.feature import (
+    ANSWERED_EVENTS,
+    EVENTS,
+    TYPED_EVENTS,
+    AfterCall,
+    Feature,
+    NamedRules,
+    Pass,
+    Planner,
+)
 from dynamo_lite.tracing.feature_state import FeatureState
-from dynamo_lite.tracing.interfaces import Reader, Step, TracerView
+from dynamo_lite.tracing.interfaces import Step, TracerView
+
+_UNTYPED = EVENTS.keys() | ANSWERED_EVENTS.keys()
 
 
 class Assembly:
@@ -31,7 +42,43 @@ class Assembly:
             kind for f in self.features for kind in f.state if kind.from_the_start
         )
         self.after: dict[int, AfterCall] = _joined((f.name, f.after()) for f in self.features if f.after is not None)
-        self.reads: dict[type, Reader] = _joined((f.name, f.reads) for f in self.features if f.reads is not None)
+        self.before: dict[int, tuple[Step, ...]] = {}
+        for row in (feature.before for feature in self.features if feature.before is not None):
+            for key, steps in row.items():
+                self.before[key] = (*self.before.get(key, ()), *steps)
+        self.contexts = tuple(f.around for f in self.features if f.around is not None)
+        self.awake = {f.name: f.while_awake for f in self.features if f.while_awake is not None}
+        self._listen()
+
+    def _listen(self) -> None:
+        """Sort the listeners by event."""
+        listeners: dict[str, list[Callable[..., Any]]] = {event: [] for event in EVENTS}
+        answered, typed = [], []
+        for feature in self.features:
+            rows = feature.on or {}
+            answered.append((feature.name, {event: rows[event] for event in ANSWERED_EVENTS.keys() & rows.keys()}))
+            typed.append((feature.name, {event: rows[event] for event in rows if isinstance(event, tuple)}))
+            for event in EVENTS.keys() & rows.keys():
+                listeners[event].append(rows[event])
+            unknown = [e for e in rows if (e[0] not in TYPED_EVENTS if isinstance(e, tuple) else e not in _UNTYPED)]
+            if unknown:
+                raise InternalError(f"the feature {feature.name!r} listens to an unknown event: {unknown[0]!r}")
+        self.listeners = {event: tuple(found) for event, found in listeners.items()}
+        self.answers: dict[Any, Callable[..., Any]] = _joined(answered)
+        self.typed: dict[Any, Callable[..., Any]] = _joined(typed)
+
+    def tell(self, event: str, *args: Any) -> None:
+        """Call the listeners of an event (EVENTS of feature.py)."""
+        for listener in self.listeners[event]:
+            listener(*args)
+
+    @contextmanager
+    def around(self, tracer: TracerView) -> Iterator[None]:
+        """The contexts that features open around a run."""
+        with ExitStack() as stack:
+            for context in self.contexts:
+                stack.enter_context(context(tracer))
+            yield
 
     @contextmanager
     def ended(self, tracer: TracerView) -> Iterator[None]:
@@ -57,7 +104,7 @@ def _joined(tables: Iterable[tuple[str, Any]]) -> dict[Any, Any]:
         count = len(rows) + len(table)
         rows.update(table)
         if len(rows) != count:
-            raise InternalError(f"the feature {name!r} and one before it have a row for the same callable or type")
+            raise InternalError(f"the feature {name!r} and one before it have a row for one callable, event or type")
     return rows
 
 

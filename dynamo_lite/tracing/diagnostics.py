@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import traceback
 from typing import Any, NoReturn
 
@@ -11,10 +12,8 @@ from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import Observer
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.notes import Notes
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
 from dynamo_lite.tracing.sizes import data_dependent_errors, decisions_in_c
-from dynamo_lite.tracing.vocabulary.display_names import spelled
 from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at, origin_of
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
@@ -121,11 +120,6 @@ class Refusing(Observer):
         """Whether the trace continues though `text` is true, which a strict one refuses."""
         return False
 
-    def refuse_text(self) -> None:
-        """Somebody reads the text of a tensor: the program, or the user the message of its error when all is over."""
-        if not self.vm.retired:
-            self.refuse("tensor-repr")
-
     def abort(self, error: DynamoLiteError) -> NoReturn:
         """Stop the trace. The first error counts, even if the program suppresses the exception raised here."""
         if self.broken is None:
@@ -167,3 +161,45 @@ class Refusing(Observer):
             names: dict[str, Any] = dict(error.names)
             return self.refusal(id, **names)
         return UnsupportedCall(error.id, error.what, error.instead, frames_at(self.mark()))
+
+
+# Parts of the program that an export skipped or assumed without an error: text → the program's stack.
+
+
+class Notes(dict[str, tuple[UserFrame, ...]]):
+    """`program.notes`: a dict that notebooks show as a list, each note with the line that it is about."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No notes.</p>"
+        rows = "".join(f"<li>{html.escape(text)}{_place(frames)}</li>" for text, frames in self.items())
+        return f"<ul>{rows}</ul>"
+
+
+def _place(frames: tuple[UserFrame, ...]) -> str:
+    own: Any = next((frame for frame in reversed(frames) if not frame.is_library), frames[-1] if frames else None)
+    if own is None:
+        return ""
+    where = f"{own.filename}:{own.lineno}"
+    return f' <small title="{html.escape(where)}"><code>{html.escape(own.source)}</code></small>'
+
+
+# How functions are called in errors: as programs write them, not by the names that C gave them.
+
+# Names in CPython and torch → names that programs use. The first that fits counts.
+SPELLINGS: tuple[tuple[str, str], ...] = (
+    ("torch._C.TensorBase.", "torch.Tensor."),
+    ("torch._C._TensorBase.", "torch.Tensor."),
+    ("_random.Random.", "random."),
+    ("random.Random.", "random."),
+    ("os._Environ.__setitem__", "os.environ[...] = ..."),
+    ("os._Environ.__delitem__", "del os.environ[...]"),
+    ("posix.", "os."),
+)
+
+
+def spelled(text: str) -> str:
+    """`text` with the names in it as programs write them."""
+    for said, written in SPELLINGS:
+        text = text.replace(said, written)
+    return text

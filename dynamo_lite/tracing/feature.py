@@ -8,11 +8,12 @@ file that has it. That is all there is of it: the engine (`dynamo_lite/tracing`,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dynamo_lite.tracing.feature_state import FeatureState
-from dynamo_lite.tracing.interfaces import Reader, Step, TracerView
+from dynamo_lite.tracing.interfaces import Step, TracerView
 
 Planner = Callable[[TracerView, Any], "Step | None"]
 """(tracer, fn) → the step of the call plan of `fn`, or None where the feature does not take part in its calls."""
@@ -37,6 +38,48 @@ class NamedRules(NamedTuple):
     is_skipped: bool = False
 
 
+class WhileAwake(NamedTuple):
+    """The part of a feature that takes part in a run only from `CallPlans.wake` on.
+
+    plan: looks at every callable
+    on_write: (tracer, owner, value): called before every write
+    """
+
+    plan: Planner
+    on_write: Callable[[TracerView, Any, Any], None] | None = None
+
+
+Event = str | tuple[str, type]
+
+EVENTS: Mapping[str, str] = {
+    "caught": "(tracer, error): the program handles an exception",
+    "raised": "(tracer, error): the program has ended by an exception",
+    "returned": "(run, call): the program has returned; the first pass, operators are still recorded",
+    "outputs": "(run, call): the outputs of the graph are known",
+    "late import": "(tracer): C++ imports a module of torch's, which must not see torch as the run has prepared it",
+}
+"""Event → parameters and meaning. Any number of features may listen."""
+
+ANSWERED_EVENTS: Mapping[str, str] = {
+    "text": "(tracer, text) → the text that the program sees, of one that an instruction has made",
+    "size in text": "(tracer, size, depth) → whether a size is formatted for a text that is not read yet, by the code "
+    "`depth` frames out",
+    "number in text": "(tracer, node) → a number in place of one known at run time only, for such a text; or None",
+    "identity": "(tracer, left, right) → `left is right` in eager, of two objects",
+    "drawn": "(tracer, operator, args, kwargs) → the result of an operator that is given a torch.Generator; or None",
+    "unrecordable": "(tracer, name, fn, args, kwargs) → the result of a function that differs from call to call",
+}
+"""Event → parameters, answer and meaning. One feature may listen."""
+
+TYPED_EVENTS: Mapping[str, str] = {
+    "attribute": "(tracer, owner, name, value) → the value that the program sees, or NOT_HANDLED to continue",
+    "item": "(tracer, owner, key): the program reads `owner[key]`",
+    "items": "(tracer, owner, None): the program iterates over `owner`",
+    "key": "(tracer, owner, key): the program asks whether `key in owner`",
+}
+"""Event of an object → parameters and meaning. The key of `Feature.on` is (event, type of the object)."""
+
+
 @dataclass(frozen=True)
 class Feature:
     """One feature. Each field but `name` may be left out.
@@ -50,7 +93,10 @@ class Feature:
         function_steps: planners for Python functions without a rule.
         c_steps: planners for other callables without a rule.
         after: id(callable) → what becomes of the result of a call that has run natively.
-        reads: type → who answers reads of the attributes of its instances.
+        before: id(callable) → steps before its rule, for callables that live as long as the process.
+        on: event → listener (EVENTS, ANSWERED_EVENTS, TYPED_EVENTS).
+        around: a context that a run is within, from before the program is called until its operators are recorded.
+        while_awake: the part that takes part from `CallPlans.wake` of the feature's name on.
         end: called when the program has returned, or raised (False), while operators are still recorded.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
@@ -65,7 +111,10 @@ class Feature:
     function_steps: tuple[Planner, ...] = ()
     c_steps: tuple[Planner, ...] = ()
     after: Callable[[], Mapping[int, AfterCall]] | None = None
-    reads: Mapping[type, Reader] | None = None
+    before: Mapping[int, tuple[Step, ...]] | None = None
+    on: Mapping[Event, Callable[..., Any]] | None = None
+    around: Callable[[TracerView], AbstractContextManager[None]] | None = None
+    while_awake: WhileAwake | None = None
     end: Callable[[TracerView, bool], None] | None = None
     before_end: tuple[Pass, ...] = ()
     guards: Callable[[Any, TracerView], None] | None = None

@@ -89,6 +89,8 @@ class TracerView(Refusals, Position, RunMemory, RuleTables, Protocol):
     inputs: FlatInputs
     root: Any
     sees_python: bool
+    features: Any
+    """The features of this run (assemble.py)."""
 
     def own(self, kind: type[AnyState]) -> AnyState:
         """The state of one feature, which belongs to the feature's file."""

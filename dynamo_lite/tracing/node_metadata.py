@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from dynamo_lite.errors import DynamoLiteError, UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
-from dynamo_lite.tracing import operator_sources
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
 from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
-from dynamo_lite.tracing.world import seeded_draws
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
     from dynamo_lite.capture.fakes.static_cache import Inexact
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.datamodel.operators import PLAIN_BINARY, PLAIN_COMPARE, PLAIN_INPLACE
+
+if TYPE_CHECKING:
+    from dynamo_lite.interpreter.frames.frame import Frame
+from torch import fx
+
+from dynamo_lite.torch_internals._torch_fx import GENERATED_FILE, node_at
 
 
 class JudgesErrors(TracerView, Protocol):
@@ -88,7 +97,7 @@ class TraceContext:
             return [(self._name(leaf.cls.__name__.lower(), leaf.serial), leaf.cls)]
         fn = self._tracer.native_call.function
         if fn is None and self._tracer.sees_python:
-            used = operator_sources.at_work(self._tracer.vm.frame)
+            used = at_work(self._tracer.vm.frame)
             if used is not None:  # an operator is one node nearly always; those of a slice count as several
                 self._operators += 1
                 return [(self._name(used.__name__.strip("_"), -(1 << 40) - self._operators), used)]
@@ -161,7 +170,8 @@ class TraceContext:
         return item_equality.found_as_one(self._tracer, left, right)
 
     def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        return seeded_draws.drawn(self._tracer, func, args, kwargs)
+        answer = self._tracer.features.answers.get("drawn")
+        return None if answer is None else answer(self._tracer, func, args, kwargs)
 
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for an operator's assertions on sizes known at run time only, and for `errors` of Python's own."""
@@ -177,3 +187,87 @@ _UNSHOWN = "torch._higher_order_ops"
 _OF_SIZES = frozenset({RuntimeError, IndexError, ValueError, AssertionError, ZeroDivisionError})
 """Exceptions that operators raise if sizes do not fit."""
 _METHODS = frozenset({MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})
+
+
+# Which of Python's operators the current instruction is: the source_fn_stack of `x + y`, as TorchDynamo has it.
+
+Function = Callable[..., Any]
+
+_BY_SYMBOL: dict[str, dict[str, Function]] = {
+    "BINARY_OP": PLAIN_BINARY, "INPLACE_OP": PLAIN_INPLACE, "COMPARE_OP": PLAIN_COMPARE,
+}  # fmt: skip
+_ALONE: dict[str, Function] = {
+    "UNARY_NEGATIVE": operator.neg,
+    "UNARY_POSITIVE": operator.pos,
+    "UNARY_INVERT": operator.invert,
+    "BINARY_SUBSCR": operator.getitem,
+    "BINARY_SLICE": operator.getitem,
+    "STORE_SUBSCR": operator.setitem,
+    "STORE_SLICE": operator.setitem,
+    "LOAD_ATTR": getattr,
+}
+_NAMES: dict[Any, str] = {HANDLERS[name]: name for name in (*_BY_SYMBOL, *_ALONE)}
+
+
+def at_work(frame: Frame | None) -> Function | None:
+    """Return `operator.add` while `frame` runs `x + y`, `getattr` for `x.T`; None for other instructions."""
+    if frame is None or frame.pc == 0:
+        return None
+    handler, argument = frame.info.ops[frame.pc - 1][:2]
+    name = _NAMES.get(handler)
+    if name is None:
+        return None
+    return _BY_SYMBOL[name].get(argument) if name in _BY_SYMBOL else _ALONE[name]
+
+
+# The metadata of a graph module's own nodes, where the program that is exported is such a module (`ep.module()`).
+#
+# Its generated code has no information on the model that it was made of; its nodes have the lines and the modules of
+# that model. An operator of the new program has them from the node whose line runs, as in torch.export.
+
+Stack = dict[str, tuple[str, str]]
+
+
+class ReexportedNodes:
+    """The nodes for the frames of one trace."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[Any, fx.Node | None]] = {}  # by module and line; keeps the module
+
+    def stack_trace(self, frame: Any) -> str | None:
+        """Return the program's lines recorded in the current node of `frame`; None if it has none."""
+        node = self._node(frame)
+        text = node.meta.get("stack_trace") if node is not None else None
+        return text if isinstance(text, str) and text else None
+
+    def module_stack(self, frame: Any) -> Stack | None:
+        """Which modules of the model the current node in `frame` is in."""
+        node = self._node(frame)
+        stack = node.meta.get("nn_module_stack") if node is not None else None
+        return dict(stack) if isinstance(stack, dict) and stack and all(map(_is_final, stack.values())) else None
+
+    def _node(self, frame: Any) -> fx.Node | None:
+        """The node whose line `frame` runs, if that is generated code, and no other than such and torch called it."""
+        if frame is None or not _is_generated(frame):
+            return None
+        caller = frame.back
+        while caller is not None:
+            if not _is_generated(caller) and not str(caller.globals.get("__name__")).startswith("torch."):
+                return None
+            caller = caller.back
+        module = frame.f_locals().get("self")
+        if not isinstance(module, fx.GraphModule):
+            return None
+        line = frame.lineno - frame.code.co_firstlineno + 1
+        known = self._known.get((id(module), line))
+        if known is None:
+            known = self._known[id(module), line] = module, node_at(module, line)
+        return known[1]
+
+
+def _is_generated(frame: Any) -> bool:
+    return frame.code.co_filename.startswith(GENERATED_FILE)
+
+
+def _is_final(entry: Any) -> bool:
+    return isinstance(entry, tuple) and len(entry) == 2 and all(isinstance(part, str) for part in entry)

@@ -7,7 +7,6 @@ log. The table is used once per type and run. A read that has no reader, and tha
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
@@ -24,9 +23,8 @@ from dynamo_lite.tracing.heap.accesses import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import Reader, TracerView
 from dynamo_lite.tracing.sizes import builtin_calls
-from dynamo_lite.tracing.strings import addresses
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
-from dynamo_lite.tracing.tensors import attributes, autograd_nodes, hashing
+from dynamo_lite.tracing.tensors import attributes, autograd_nodes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -100,22 +98,6 @@ BY_NAME: dict[str, Callable[[TracerView, Any, str, Any], None]] = {
 Look = Callable[[TracerView, Any, Any], None]
 
 
-def _part_of_text(tracer: TracerView, owner: str, key: Any) -> None:
-    addresses.check_read(tracer, operator.getitem, owner, key)
-
-
-def _text_in_text(tracer: TracerView, owner: str, key: Any) -> None:
-    addresses.check_read(tracer, operator.contains, owner, key)
-
-
-def _characters(tracer: TracerView, owner: str, key: Any) -> None:
-    addresses.check_items(tracer, owner)
-
-
-def _order(tracer: TracerView, owner: Any, key: Any) -> None:
-    hashing.check_order(tracer, owner)
-
-
 def _identity(tracer: TracerView, owner: Any, key: Any) -> None:
     """Something is compared with a tensor by `is`. Two tensors of the program's: are they still two?"""
     tracer.recorder.layout.matters(key, "compared")
@@ -130,17 +112,8 @@ def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
         autograd_nodes.read(tracer, owner, key, None)
 
 
-OF_ITEMS: dict[type, Look] = {str: _part_of_text}
-"""Type of an object → listener for reads of its items."""
 LOOKS: dict[str, Look] = {"attr": _no_attribute}
-"""Kind of look → listener for it, whatever the object."""
-LOOKS_AT: dict[tuple[str, type], Look] = {
-    ("items", str): _characters,
-    ("key", str): _text_in_text,
-    ("items", set): _order,
-    ("items", frozenset): _order,
-}
-"""(kind of look, type of the object) → listener for it."""
+"""Kind of look → listener for it, whatever the object. (By the type of the object: TYPED_EVENTS of feature.py.)"""
 
 
 class IdentityPlans(dict[type, Look | None]):
@@ -157,6 +130,6 @@ class ReadPlans(dict[type, Reader | None]):
     def __missing__(self, kind: type) -> Reader | None:
         reader = attributes.read_attribute if issubclass(kind, torch.Tensor) else _BY_TYPE.get(kind)
         if reader is None:
-            reader = assemble.assembly().reads.get(kind)
+            reader = assemble.assembly().typed.get(("attribute", kind))
         self[kind] = reader
         return reader

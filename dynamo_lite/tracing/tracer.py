@@ -29,7 +29,8 @@ from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
-from dynamo_lite.tracing.heap.lifetimes import Lifetimes, Raised
+from dynamo_lite.tracing.heap.lifetimes import Lifetimes
+from dynamo_lite.tracing.heap.raised_errors import Raised
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
 from dynamo_lite.tracing.interfaces import AnyState, FeatureState, NativeCall, Reader
 from dynamo_lite.tracing.output_streams import OutputStreams
@@ -50,9 +51,8 @@ from dynamo_lite.tracing.sizes import (
     runtime_values,
     sequence_equality,
 )
-from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages
-from dynamo_lite.tracing.strings.formatting import TextsAtWork
-from dynamo_lite.tracing.tensors import autograd_nodes, input_guards, methods, subclass_constructors
+from dynamo_lite.tracing.strings import deferred_str
+from dynamo_lite.tracing.tensors import autograd_nodes, methods, subclass_constructors
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -93,7 +93,6 @@ class Tracer(Refusing):
         self.features = assemble.assembly()
         for state in self.features.from_the_start:
             self.own(state)
-        self._texts = self.own(TextsAtWork)
         self._lifetimes = self.own(Lifetimes)
         self.heap = Heap()
         self.modules = ModuleStack(root)
@@ -187,8 +186,6 @@ class Tracer(Refusing):
         after = self.features.after.get(id(fn))
         if after is not None:
             result = after(self, fn, args, kwargs, result)
-        if id(fn) in discarded.TEXT_CALLS:
-            result = self._texts.made(result)
         self.native_call.function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
@@ -198,7 +195,11 @@ class Tracer(Refusing):
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
         self.writes.after_operator(operands, result)
-        return self._texts.made(result) if type(operands[0]) is str else result  # "%d rows" % n
+        return self._made_text(result) if type(operands[0]) is str else result  # "%d rows" % n
+
+    def _made_text(self, text: Any) -> Any:
+        answer = self.features.answers.get("text")
+        return text if answer is None else answer(self, text)
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         reads = self.reads
@@ -232,7 +233,7 @@ class Tracer(Refusing):
                 reads.read_first.setdefault((id(owner), key), True)
             if kind == "item" and type(value) not in HOLD_NO_FUNCTIONS and not type(value).__flags__ & HAVE_GC:
                 self.writes.after_operator((owner,), value)
-            listener = read_plans.OF_ITEMS.get(type(owner))
+            listener = self.features.typed.get(("item", type(owner)))
             if listener is not None:
                 listener(self, owner, key)
             reads.value(kind, owner, key)
@@ -246,7 +247,7 @@ class Tracer(Refusing):
         if how == "is":
             listener = self._identities[type(key)]
         else:
-            listener = read_plans.LOOKS.get(how) or read_plans.LOOKS_AT.get((how, type(owner)))
+            listener = read_plans.LOOKS.get(how) or self.features.typed.get((how, type(owner)))
         if listener is not None:
             listener(self, owner, key)
         self.reads.look(how, owner, key)
@@ -273,7 +274,7 @@ class Tracer(Refusing):
         self.own(Raised).last = error
 
     def on_caught(self, error: BaseException) -> None:
-        error_messages.check(self, error)
+        self.features.tell("caught", self, error)
         if self._lifetimes.are_seen:
             self.own(Raised).last = None  # it dies with the handler
             self._lifetimes.check_caught(error)
@@ -350,7 +351,7 @@ class Tracer(Refusing):
     def on_formatted(self, text: str) -> str:
         if "nodes" in self.plans.awake:
             autograd_nodes.check_text(self, text)
-        return self._texts.made(text)
+        return self._made_text(text)
 
     def on_text(self, parts: list[str]) -> str:
         return deferred_str.joined(parts)
@@ -358,7 +359,8 @@ class Tracer(Refusing):
     def on_identity(self, left: Any, right: Any) -> bool:
         if type(left) in SYMBOLIC or type(right) in SYMBOLIC:
             return builtin_calls.identical(left, right)
-        return input_guards.identical(self, left, right)
+        answer = self.features.answers.get("identity")
+        return answer is not None and bool(answer(self, left, right))
 
     # ---- stepping out of the trace
 

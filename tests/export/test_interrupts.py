@@ -134,6 +134,7 @@ def test_what_c_code_would_drop_leaves_the_export(call: Callable[[Tensor], objec
 
     module = Calls()
     args = (torch.ones(3),)
+    dynamo_lite.export(nn.Linear(3, 3), args, strict=strict)  # what is imported stays
     previous = {number: signal.signal(number, handler) for number in (signal.SIGUSR1, signal.SIGALRM, signal.SIGINT)}
     try:
         before = process(module)
@@ -152,9 +153,13 @@ def test_what_c_code_would_drop_leaves_the_export(call: Callable[[Tensor], objec
 
 def test_modes_that_were_left_are_taken_away() -> None:
     module = nn.Linear(1, 1)
+    modes = [LoggingTensorMode(), FakeTensorMode(), FunctionalTensorMode()]
+    for mode in modes:  # what is imported stays
+        with mode:
+            pass
     before = process(module)
     state = ThreadState()
-    for mode in (LoggingTensorMode(), FakeTensorMode(), FunctionalTensorMode()):
+    for mode in modes:
         mode.__enter__()
     state.restore()
     assert differences(before, process(module)) == []

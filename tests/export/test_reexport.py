@@ -15,7 +15,7 @@ from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
-from dynamo_lite.program.modules.comparisons import separate_comparisons
+from dynamo_lite.program.modules.program_module import separate_comparisons
 
 ROWS = Dim("rows", min=2, max=50)
 X = torch.full((3, 4), 3.0)

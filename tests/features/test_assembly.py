@@ -98,6 +98,26 @@ def test_two_features_with_a_rule_for_one_callable_cannot_be_assembled() -> None
         assemble.Assembly([Feature("one", rules=rules), Feature("two", rules=rules)]).rules()
 
 
+def test_two_features_with_an_answer_to_one_event_cannot_be_assembled() -> None:
+    on: dict[Any, Any] = {"identity": lambda tracer, left, right: True, ("items", set): print}
+    for event in on:
+        with pytest.raises(InternalError, match="'two'"):
+            assemble.Assembly([Feature("one", on={event: on[event]}), Feature("two", on={event: on[event]})])
+
+
+@pytest.mark.parametrize("event", ["identities", ("looked at", set), ("identity", set), "items"])
+def test_a_listener_to_no_event_cannot_be_assembled(event: Any) -> None:
+    with pytest.raises(InternalError, match="unknown event"):
+        assemble.Assembly([Feature("one", on={event: print})])
+
+
+def test_listeners_are_called_in_the_order_of_the_features() -> None:
+    told: list[tuple[str, Any]] = []
+    listeners = [Feature(name, on={"caught": lambda *args, name=name: told.append((name, args))}) for name in "ab"]
+    assemble.Assembly(listeners).tell("caught", 1, 2)
+    assert told == [("a", (1, 2)), ("b", (1, 2))]
+
+
 class _Linear(nn.Module):
     def __init__(self) -> None:
         super().__init__()

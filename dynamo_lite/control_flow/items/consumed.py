@@ -134,7 +134,7 @@ def as_generator(tracer: Forking, rounds: Rounds) -> Any:
 
 def _items_of(tracer: Forking, value: Any) -> tuple[Any, Frame] | None:
     """A generator that gives the items of `value`, and its frame."""
-    if isinstance(value, GrownList):  # max() of a generator: tracing/strings/addresses.py has made a list of it
+    if isinstance(value, GrownList):  # max() of a generator: features/identity/addresses.py has made a list of it
         value = value.rounds()
     if is_tensor(value):
         value = RowRounds(tracer, value, 0)

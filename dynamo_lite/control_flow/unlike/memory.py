@@ -16,7 +16,7 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.tensors.input_guards import InputGuards
+from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 

@@ -11,5 +11,5 @@ FEATURE = Feature(
     name="tracebacks",
     state=(hidden_frames.ModuleCalls,),
     rules=hidden_frames.rules,
-    reads={TracebackType: hidden_frames.read_traceback},
+    on={("attribute", TracebackType): hidden_frames.read_traceback},
 )

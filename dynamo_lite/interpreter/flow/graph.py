@@ -1,20 +1,18 @@
 """The control-flow graph of one code object, over the instructions of `CodeInfo.ops` by index.
 
-An exception is not an edge: a branch side that raises has no join. Only liveness (liveness.py) follows the edges to
-exception handlers, so that no variable is missed that a handler reads.
+An exception is not an edge: a branch side that raises has no join. Only liveness (`live_variables`) follows the edges
+to exception handlers, so that no variable is missed that a handler reads.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from dynamo_lite.interpreter.code.decode import CodeInfo, ExceptionHandler
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
-from dynamo_lite.interpreter.flow.dominators import post_dominators
-from dynamo_lite.interpreter.flow.liveness import live_variables
 from dynamo_lite.interpreter.flow.tails import equal_tails
 
 END: Final = -1
@@ -156,3 +154,95 @@ def flow_of(info: CodeInfo) -> FlowGraph:
     if known is None or known[0]() is not info:
         known = _graphs[id(info)] = (weakref.ref(info), FlowGraph(info))
     return known[1]
+
+
+# Immediate post-dominators, by the algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm").
+
+
+def post_dominators(
+    successors: Sequence[tuple[int, ...]], predecessors: Mapping[int, list[int]], end: int
+) -> dict[int, int]:
+    """Node → the first node that every way from it to `end` comes to. Nodes that do not reach `end` are left out."""
+    order = _postorder(predecessors, end)
+    number = {node: index for index, node in enumerate(order)}
+    above: dict[int, int] = {end: end}
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(order):
+            if node == end:
+                continue
+            new: int | None = None
+            for other in successors[node]:
+                if other in above and other in number:
+                    new = other if new is None else _meet(new, other, above, number)
+            if new is not None and above.get(node) != new:
+                above[node] = new
+                changed = True
+    return above
+
+
+def _postorder(predecessors: Mapping[int, list[int]], end: int) -> list[int]:
+    """The nodes that reach `end`, in postorder of a walk against the edges."""
+    order: list[int] = []
+    seen = {end}
+    stack: list[tuple[int, Iterator[int]]] = [(end, iter(predecessors.get(end, ())))]
+    while stack:
+        node, rest = stack[-1]
+        following = next((other for other in rest if other not in seen), None)
+        if following is None:
+            order.append(node)
+            stack.pop()
+        else:
+            seen.add(following)
+            stack.append((following, iter(predecessors.get(following, ()))))
+    return order
+
+
+def _meet(a: int, b: int, above: Mapping[int, int], number: Mapping[int, int]) -> int:
+    while a != b:
+        while number[a] < number[b]:
+            a = above[a]
+        while number[b] < number[a]:
+            b = above[b]
+    return a
+
+
+# Which variables may be read before they are set: the usual backward analysis, with a bit for each variable.
+
+_READS = frozenset(
+    {"LOAD_FAST", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "MAKE_CELL",
+     "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF"}
+)  # fmt: skip
+"""Instructions that need the contents of a variable's place: its value, or its cell."""
+
+
+def live_variables(
+    names: Sequence[str],
+    args: Sequence[Any],
+    successors: Sequence[tuple[int, ...]],
+    handlers: Sequence[ExceptionHandler | None],
+    end: int,
+) -> list[int]:
+    """For each instruction the variables that are live before it. An exception may lead from each to its handler."""
+    count = len(names)
+    live = [0] * count
+    changed = True
+    while changed:
+        changed = False
+        for index in range(count - 1, -1, -1):
+            found = 0
+            for other in successors[index]:
+                if other != end:
+                    found |= live[other]
+            if names[index] == "STORE_FAST":
+                found &= ~(1 << args[index])
+            elif names[index] in _READS:
+                found |= 1 << args[index]
+            handler = handlers[index]
+            if handler is not None:
+                found |= live[handler.target]
+            if found != live[index]:
+                live[index] = found
+                changed = True
+    return live

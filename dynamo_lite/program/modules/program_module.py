@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,6 @@ from dynamo_lite.errors import UnsupportedConversion, UnsupportedMode
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules import conversion, modes
 from dynamo_lite.program.modules._torch_module import StatefulGraphModule
-from dynamo_lite.program.modules.comparisons import separate_comparisons
 from dynamo_lite.program.modules.lost_gradients import refuse_lost
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.modules.recipe import Recipe
@@ -276,3 +276,18 @@ def made_one(
         module.__dict__.pop(name, None)  # torch's own, which raise NotImplementedError
     type(module).__bases__ = (ProgramModule,)
     module.__dict__["_origin"] = ModuleOrigin(program, check, module.code, options, guards)
+
+
+# Comparisons of guards, one at a time.
+
+
+def separate_comparisons(guard: str) -> list[str]:
+    """`2 <= size <= 9` as `2 <= size` and `size <= 9`; any other guard as it is."""
+    if guard.count("<") + guard.count(">") < 2:
+        return [guard]
+    found = ast.parse(guard, mode="eval").body
+    if not isinstance(found, ast.Compare) or len(found.ops) < 2:
+        return [guard]
+    terms = [found.left, *found.comparators]
+    pairs = zip(terms, found.ops, found.comparators)
+    return [ast.unparse(ast.Compare(left, [op], [right])) for left, op, right in pairs]

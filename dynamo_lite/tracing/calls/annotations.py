@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
 import torch
 
-from dynamo_lite.opaque import SAID, Said, Treatment
+from dynamo_lite.opaque import SAID, Said, Treatment, key_of
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.calls import substitutes
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -20,7 +21,7 @@ MARK = "_dynamo_marked_constant"
 
 def table() -> dict[int, Any]:
     """Return id(callable) → rule, for all annotated callables; annotations made here override those known to torch."""
-    rows = {id(said.fn): said for said in substitutes.registered()} | SAID
+    rows = {id(said.fn): said for said in registered()} | SAID
     return {key: _RULES[said.treatment](said) for key, said in rows.items()}
 
 
@@ -82,3 +83,25 @@ def _substituted(said: Said) -> Any:
 
 
 _RULES = {Treatment.ALLOWED: _allowed, Treatment.CONSTANT: _constant, Treatment.SUBSTITUTED: _substituted}
+
+
+# Functions to trace in place of others, registered with torch.compiler.substitute_in_graph.
+#
+# The registry is TorchDynamo's own and is looked at only if TorchDynamo is loaded, which the decorator does. Its own
+# entries (Python versions of built-in functions) are left alone: here the built-in functions themselves are called.
+# Checked against torch 2.13.0 (torch/_dynamo/decorators.py, substitute_in_graph).
+
+_REGISTRY = "torch._dynamo.variables.functions"
+_INSTEAD = "__torch_dynamo_polyfill__"
+
+
+def registered() -> Iterator[Said]:
+    """One row for each function that a user has registered, and for the wrapper that the decorator returned."""
+    module = sys.modules.get(_REGISTRY)
+    holder = getattr(module, "PolyfilledFunctionVariable", None)
+    if holder is None:
+        return
+    for fn, wrapper in holder._get_polyfill_handlers().items():
+        instead: Any = getattr(wrapper, _INSTEAD, None)
+        if instead is not None and not str(getattr(instead, "__module__", "")).startswith("torch."):
+            yield Said(key_of(fn), Treatment.SUBSTITUTED, instead)

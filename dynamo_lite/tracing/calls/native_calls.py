@@ -14,9 +14,7 @@ from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, CallKind, CallVerdict, Where
 from dynamo_lite.tracing.tensors import numpy_arrays
-from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-from dynamo_lite.tracing.world import unique_values
 
 _MISSING = object()
 Action = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any], CallVerdict], Any]
@@ -142,10 +140,10 @@ def _opaque(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 def _unrecordable(
     tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict
 ) -> Any:
-    if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
-        return NOT_HANDLED
-    name = str(name_of(fn)).replace(":", ".")
-    return unique_values.of_call(tracer, name, fn, args, kwargs)
+    name, answer = str(name_of(fn)).replace(":", "."), tracer.features.answers.get("unrecordable")
+    if answer is not None:
+        return answer(tracer, name, fn, args, kwargs)
+    return NOT_HANDLED if tracer.in_library() else tracer.refuse("unrecordable-value", function=name)
 
 
 def _refusal(id: str) -> Action:

@@ -33,8 +33,7 @@ from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
-from dynamo_lite.tracing.strings import addresses, deferred_str
-from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules, ties_in_sets
+from dynamo_lite.tracing.tensors import autograd_nodes, numpy_rules
 from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.value_types import C_FUNCTIONS
 
@@ -72,14 +71,11 @@ class Outline(NamedTuple):
 
 
 _WATCHERS: dict[str, Planner] = {
-    "texts": deferred_str.plan,
     "nodes": autograd_nodes.plan,
     "arrays": numpy_rules.plan_library,
 }
 """Feature → the row that looks at every call while the feature is awake."""
-_WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": deferred_str.before_write}
-"""Feature → its listener for every write `(tracer, owner, value)` while it is awake."""
-_AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, hashing.plan_own_hash)
+_AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan)
 """Planners for Python functions without a rule."""
 _BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)
 """Planners for other callables without a rule, before the tables' verdict is carried out."""
@@ -88,12 +84,6 @@ _KEPT = C_FUNCTIONS | {LruCacheWrapper}
 _outlines: dict[int, tuple[Any, Outline]] = {}
 """id of a callable → (the callable, so that the id stays its own, its outline)."""
 
-
-_BY_ID: dict[int, tuple[Step, ...]] = {}
-"""id of a callable that lives as long as the process → the steps of features that know their callables by identity."""
-for _table in (addresses.READERS, hashing.SHOW_ORDER, ties_in_sets.PICK):
-    for _key, _step in _table.items():
-        _BY_ID[_key] = (*_BY_ID.get(_key, ()), _step)
 
 
 class CallPlans:
@@ -112,13 +102,15 @@ class CallPlans:
         """The ids of the callables that are skipped whatever they are given, while a feature is awake."""
 
     def wake(self, feature: str) -> None:
-        """From now on a feature looks at calls and writes: "texts", "nodes" or "arrays"."""
+        """From now on a feature looks at calls and writes: "nodes", "arrays", or one with `while_awake`."""
         self.known.clear()
         if feature not in self.awake:
             self.awake.add(feature)
             self.skipped = named_callables.skipped_always(self._features.skipped)
-            self._watchers = [row for name, row in _WATCHERS.items() if name in self.awake]
-            self.write_listeners = [row for name, row in _WRITE_LISTENERS.items() if name in self.awake]
+            awake = [row for name, row in self._features.awake.items() if name in self.awake]
+            self._watchers = [row.plan for row in awake]
+            self._watchers += [row for name, row in _WATCHERS.items() if name in self.awake]
+            self.write_listeners = [row.on_write for row in awake if row.on_write is not None]
 
     def make(self, fn: Any) -> Plan:
         """The plan of `fn`, kept if it holds for later calls as well."""
@@ -137,7 +129,7 @@ class CallPlans:
         tracer = self._tracer
         reads = call_reads.of_function(tracer, fn)
         before: tuple[Step, ...] = () if reads is None else (reads,)
-        before = (*before, *_BY_ID.get(id(fn), ()))
+        before = (*before, *self._features.before.get(id(fn), ()))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
@@ -151,9 +143,7 @@ class CallPlans:
         before: tuple[Step, ...] = () if outline.reads is None else (outline.reads,)
         if tracer.reads.key_orders is not None:
             before = ordered_calls.watched(fn, before)
-        if id(fn) in addresses.ORDERS:
-            before = (*before, addresses.order)
-        before = (*before, *_BY_ID.get(id(fn), ()))
+        before = (*before, *self._features.before.get(id(fn), ()))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))

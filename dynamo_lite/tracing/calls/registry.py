@@ -6,12 +6,9 @@ the program may have a `__hash__` of its own; the callables in it live as long a
 
 from __future__ import annotations
 
-import _random
 import builtins
 import copy
 import importlib
-import io
-import random
 import sys
 from collections.abc import Callable
 from operator import is_not
@@ -43,52 +40,27 @@ from dynamo_lite.tracing.sizes import (
     numpy_functions,
     runtime_values,
 )
-from dynamo_lite.tracing.strings import format_fields
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
-from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, class_of
 from dynamo_lite.tracing.tensors import (
     autograd_nodes,
     constructors,
-    hashing,
     methods,
     numpy_arrays,
     numpy_rules,
-    seeded_generators,
     shared_memory,
     subclass_constructors,
     type_queries,
 )
 from dynamo_lite.tracing.tensors.attributes import call_dir, call_getter
-from dynamo_lite.tracing.tensors.hashing import call_pop
-from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-from dynamo_lite.tracing.world import unique_values
 
 
 def _skip(name: str) -> Step:
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         tracer.note(f"{name} was skipped")
         return None
-
-    return rule
-
-
-def _unrecordable(name: str) -> Step:
-    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
-            return NOT_HANDLED
-        return unique_values.of_call(tracer, name, fn, args, kwargs)
-
-    return rule
-
-
-def _seeded(name: str) -> Step:
-    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-        has_seed = any(value is not None for value in (*args, *kwargs.values()))
-        if has_seed or tracer.in_library():
-            return seeded_generators.made(tracer, fn, args, kwargs)
-        return unrecordable(tracer, name)
 
     return rule
 
@@ -100,36 +72,11 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Step]:
         def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
             if tracer.in_library() and not libraries:
                 return NOT_HANDLED
-            if id == _RANDOM and fn in _DRAWS_IN_PYTHON and tracer.own(SeededGenerators).uses(args):
-                return NOT_HANDLED
             tracer.refuse(id, function=name, name=name, what=f"{name}()")
 
         return rule
 
     return for_name
-
-
-def _of_generator(name: str) -> Step:
-    """A method of a torch.Generator. One that this run has made is its own; operators refuse to be given it."""
-
-    of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
-
-    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if not args or tracer.writes.is_old(args[0]):
-            return of_others(tracer, fn, args, kwargs)
-        if name == _ASKS_THE_SYSTEM:
-            return tracer.refuse("unrecordable-value", function=name)
-        tracer.on_hidden_change(args[0])
-        return run_native(fn, tuple(map(concrete, args)), {name: concrete(value) for name, value in kwargs.items()})
-
-    return rule
-
-
-_RANDOM = "global-rng"
-_DRAWS_IN_PYTHON: tuple[Any, ...] = (random.Random.shuffle,)
-"""Change a generator and their arguments by code that is interpreted."""
-_ASKS_THE_SYSTEM = "torch._C.Generator.seed"
-_TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
 
 
 def _true(name: str) -> Step:
@@ -155,15 +102,8 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) == 1 and numpy_arrays.is_array(args[0]):
         return args[0].__class__
     if len(args) == 1 and issubclass(type(args[0]), Unrecordable):
-        return unique_values.class_of(args[0])
+        return class_of(args[0])
     return str if len(args) == 1 and issubclass(type(args[0]), UnreadText) else NOT_HANDLED
-
-
-def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """str.join(separator, parts) and the like, whose C code reads the texts: the parts are made first, and examined."""
-    if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
-        return NOT_HANDLED
-    return tracer.vm.call(fn, (args[0], tracer.vm.call(list, (args[1],))))
 
 
 def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -220,18 +160,11 @@ def _functions() -> dict[int, Step]:
         id(type.__call__): lambda tracer, fn, args, kwargs: (
             call_type(tracer, type, args[1:], kwargs) if args[:1] == (type,) else NOT_HANDLED
         ),
-        id(builtins.id): hashing.call_id,
-        **dict.fromkeys(map(id, (builtins.hash, object.__hash__, torch.Tensor.__hash__)), hashing.call_hash),
         id(builtins.dir): call_dir,
         id(GetSetDescriptorType.__get__): call_getter,
-        id(str.join): call_text_reader,
-        id(str.format): format_fields.call_format,
-        id(str.format_map): format_fields.call_format,
-        id(io.StringIO.writelines): call_text_reader,
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
-        id(set.pop): call_pop,
         id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
@@ -244,10 +177,6 @@ def _functions() -> dict[int, Step]:
 
 _NAMED: tuple[NamedRules, ...] = (
     NamedRules(skipped_calls.SKIPPED, _skip),
-    NamedRules(skipped_calls.UNRECORDABLE, _unrecordable),
-    NamedRules(skipped_calls.SEEDED, _seeded),
-    NamedRules(skipped_calls.GLOBAL_RNG, _refusal(_RANDOM)),
-    NamedRules(skipped_calls.OF_GENERATORS, _of_generator),
     NamedRules(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
     NamedRules(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
     NamedRules(skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
@@ -277,8 +206,6 @@ def _of_names() -> dict[int, Step]:
         rows: dict[int, Step] = {}
         for known, row in zip(found, named):
             rows |= {key: row.rule(name) for key, name in known.items()}
-        rows[id(random.Random.seed)] = seeded_generators.seeding(rows[id(random.Random.seed)])
-        rows[id(_random.Random.seed)] = seeded_generators.seeded_in_c
         _made = found, rows
     return dict(_made[1])
 

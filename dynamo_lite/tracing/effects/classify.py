@@ -9,6 +9,7 @@ Only changes of objects that existed before the call count. Each is one of:
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +18,10 @@ from torch import nn
 
 from dynamo_lite.tracing.effects.buffer_assignment import check_assigned
 from dynamo_lite.tracing.effects.descriptions import Effects, is_globals, registries_of
-from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_places import is_scratch
 from dynamo_lite.tracing.effects.unreachable_containers import unreachable
 from dynamo_lite.tracing.heap import locks, raised_errors, shared_buffers
+from dynamo_lite.tracing.heap.accesses import is_known_by_identity
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -28,7 +29,7 @@ from dynamo_lite.tracing.heap.writes import is_invisible
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE, SOURCE_TEXTS
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 from dynamo_lite.value_types import SHAPES_AND_CONSTANTS
 
 PROCESS_WIDE = frozenset(
@@ -213,3 +214,23 @@ def _same_value(old: Any, new: Any) -> bool:
     if type(old) in (tuple, torch.Size):
         return len(old) == len(new) and all(a is b or _same_value(a, b) for a, b in zip(old, new))
     return isinstance(old, SHAPES_AND_CONSTANTS) and bool(old == new)
+
+
+# Entries of an older dict under an object that the run itself made.
+#
+# No later call has that key: it creates an object of its own, so it cannot look the entry up, and only code that
+# reads the dict as a whole (its length, its keys) could see the entry. functools.singledispatchmethod keeps its bound
+# methods so, under the instance, and since the method holds the instance the entry outlives it.
+
+_AS_A_WHOLE = frozenset({"items", "keys", "length", "truth", "parts"})
+
+
+def is_under_an_own_key(tracer: TracerView, change: Change) -> bool:
+    """Whether the change is a new entry that no later call can find, in a dict that the program reads by key only."""
+    if change.part != "items" or change.old is not MISSING or type(change.owner) is not dict:
+        return False
+    key = change.key() if type(change.key) is weakref.ref else change.key
+    if is_tensor(key) or not is_known_by_identity(key) or not tracer.heap.is_young(key):
+        return False
+    owner = id(change.owner)
+    return not any(how == "state" or (at == owner and how in _AS_A_WHOLE) for how, at, _ in tracer.reads.places)

@@ -17,18 +17,10 @@ from typing import Any
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.heap.raised_errors import Raised
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import in_library
 from dynamo_lite.tracing.strings.nondeterministic import unrecordable
-
-
-class Raised(FeatureState):
-    """The last exception that the program itself raised."""
-
-    stays = "it is asked for in a handler, on the side on which the error was raised"
-
-    def __init__(self, tracer: TracerView) -> None:
-        self.last: BaseException | None = None
 
 
 class Lifetimes(FeatureState):

@@ -13,6 +13,15 @@ from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 
+class Raised(FeatureState):
+    """The last exception that the program itself raised."""
+
+    stays = "it is asked for in a handler, on the side on which the error was raised"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.last: BaseException | None = None
+
+
 class LooksAtTracebacks(FeatureState):
     """Whether the program looked at any traceback."""
 

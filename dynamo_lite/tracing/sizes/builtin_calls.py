@@ -24,11 +24,10 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
-from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, is_instance
 from dynamo_lite.tracing.tensors import type_queries
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-from dynamo_lite.tracing.world.unique_values import is_instance
 
 
 class Specializations(FeatureState):

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.fx.experimental import sym_node
@@ -25,9 +25,8 @@ from torch.fx.experimental import sym_node
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import NUMBERS, PYTHON_TYPE, concrete, number
 from dynamo_lite.undoing import changed
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.strings.formatting import TextsAtWork
-
+InText = Callable[[Any, int], bool]
+"""(size, depth) → the answer to the event "size in text" (tracing/feature.py)."""
 _OURS = tuple(f"dynamo_lite.{part}" for part in ("capture", "features", "program", "symbolic_shapes", "tracing"))
 _TORCH = frozenset({"torch", "sympy"})
 _MISSING: Any = object()
@@ -250,19 +249,19 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
         yield name, _from_number(name)
 
 
-def _converted(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Callable[..., Any]:
+def _converted(kind: type, name: str, thread: int, in_text: InText | None) -> Callable[..., Any]:
     """`__int__`, `__float__`: of a number that is for a string which is not read yet, the number in the example."""
     plain, convert = getattr(kind, name), float if name == "__float__" else int
 
     def method(self: Any) -> Any:
-        if threading.get_ident() == thread and texts is not None and texts.defers_size(self, 1):
+        if threading.get_ident() == thread and in_text is not None and in_text(self, 1):
             return convert(in_example(self))  # "%d" % n
         return plain(self)
 
     return method
 
 
-def _asked(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Callable[..., Any]:
+def _asked(kind: type, name: str, thread: int, in_text: InText | None) -> Callable[..., Any]:
     """A method of _ASKED."""
     plain, answer = getattr(kind, name), _from_number(name)
 
@@ -271,7 +270,7 @@ def _asked(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Cal
             return hash(known)  # it has been a key, whose dict torch may look at
         if threading.get_ident() != thread or called_by_torch(1):
             return plain(self, *args)
-        if name != "__hash__" and texts is not None and texts.defers_size(self, 1):
+        if name != "__hash__" and in_text is not None and in_text(self, 1):
             return getattr(in_example(self), name)(*args)
         return answer(self, *args)
 
@@ -279,10 +278,10 @@ def _asked(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Cal
 
 
 @contextmanager
-def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
+def as_numbers(in_text: InText | None = None) -> Iterator[None]:
     """Open a context in which symbolic sizes behave like numbers for the program in this thread.
 
-    `texts` determines whether a number is for a string that has not been read yet: then it is not taken.
+    `in_text` determines whether a number is for a string that has not been read yet: then it is not taken.
     """
     thread = threading.get_ident()
     replaced: list[tuple[type, str, Any]] = []
@@ -307,10 +306,10 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
             for name, method in list(_methods(kind)):
                 put(kind, name, method)
             for name in _ASKED:
-                put(kind, name, _asked(kind, name, thread, texts))
+                put(kind, name, _asked(kind, name, thread, in_text))
             if kind is not torch.SymBool:
                 for name in ("__int__", "__float__", "__index__") if kind is torch.SymInt else ("__int__", "__float__"):
-                    put(kind, name, _converted(kind, name, thread, texts))
+                    put(kind, name, _converted(kind, name, thread, in_text))
         put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
         put(torch.SymInt, "__rpow__", _negative_to_size(torch.SymInt.__rpow__))
         put(torch.SymInt, "__round__", _round)

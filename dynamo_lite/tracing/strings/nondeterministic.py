@@ -2,11 +2,15 @@
 
 `random.random()` or `time.time()` in forward is fine as long as its value does not matter (a layer-drop that is off in
 eval mode, a timing that is only logged). The tracer gives the program an `Unrecordable` in place of the number;
-arithmetic on it gives another, and any use that would let the value into the program is refused at that line.
+arithmetic on it gives another, and any use that would let the value into the program is refused at that line. A
+`UniqueValue` has a hash and is equal to itself as well.
 """
 
 from __future__ import annotations
 
+import datetime
+import time
+import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
@@ -127,3 +131,64 @@ def in_dropped_text(tracer: TracerView) -> bool:
 
 def _refuse(tracer: TracerView, function: str) -> NoReturn:
     tracer.refuse("unrecordable-value", function=function)
+
+
+class UniqueValue(Unrecordable):
+    """A replacement for `value`, which differs from call to call: it is equal to itself."""
+
+    __slots__ = ("_value",)
+
+    def __init__(
+        self, value: Any, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool]
+    ) -> None:
+        super().__init__(function, refuse, is_dropped)
+        object.__setattr__(self, "_value", value)
+
+    def __hash__(self) -> int:
+        return hash(unique_value(self))
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, UniqueValue):
+            return bool(unique_value(self) == unique_value(other))
+        if isinstance(other, (int, uuid.UUID)):
+            self._refuse(self._function)  # one that is known from elsewhere
+        return NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __str__(self) -> str:
+        return unique_text(self, str(unique_value(self)))
+
+    def __format__(self, spec: str) -> str:
+        return unique_text(self, format(unique_value(self), spec))
+
+
+def unique_value(unique: UniqueValue) -> Any:
+    """Return the value itself."""
+    return object.__getattribute__(unique, "_value")
+
+
+def unique_text(unique: UniqueValue, text: str) -> str:
+    """A text that is made of the value."""
+    unique._is_dropped()  # if not, the tracer looks who reads it
+    return UniqueText.made_of(text, partial(unique._refuse, unique._function))
+
+
+_SAMPLES = (0, 0.5, "", b"", time.localtime(0), *((now := datetime.datetime(2000, 1, 1)), now.date(), now - now))
+
+
+def class_of(value: Unrecordable) -> type:
+    """The class that a value has in eager; refuses one of which that is not known."""
+    return type(unique_value(value)) if isinstance(value, UniqueValue) else refuse_use(value)
+
+
+def is_instance(value: Unrecordable, classes: Any) -> bool:
+    """The same of isinstance(value, classes), which no class of a clock's or a generator's results may answer alone."""
+    if isinstance(value, UniqueValue):
+        return isinstance(unique_value(value), classes)
+    if type(value) is not Unrecordable or draws_object(value):
+        return refuse_use(value)
+    answers = {isinstance(sample, classes) for sample in _SAMPLES}
+    return answers.pop() if len(answers) == 1 else refuse_use(value)

@@ -21,10 +21,10 @@ from dynamo_lite.torch_internals._torch_dispatch import (
     _push_on_torch_function_stack,
 )
 from dynamo_lite.torch_internals._torch_pytree import keystr
+from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import compiling_flags
 from dynamo_lite.tracing.tensors import unlike_sides
-from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 

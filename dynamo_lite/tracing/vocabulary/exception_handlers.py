@@ -10,8 +10,9 @@ undetermined case counts as a catch.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Sequence
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from dynamo_lite.interpreter.code.decode import info_of
@@ -19,7 +20,6 @@ from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
 from dynamo_lite.interpreter.frames.generators import suspended_frame
 from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, named, only_raises
-from dynamo_lite.tracing.vocabulary.except_clauses import FAST, GLOBALS, LOADS, classes_of, flat
 
 Kinds = frozenset[type[BaseException]]
 """The classes that the exception may have, each exactly; BaseException among them where they are not all known."""
@@ -362,3 +362,56 @@ def _after_function(code: CodeType, kinds: Kinds) -> Kinds | None:
             if constant is not _CONSTANT or value or at in targets:
                 return None
     return None if any(handler is _RAISES for handler, _ in ops) else kinds
+
+
+# The classes that an `except` clause names, read off the instructions that load them.
+
+GLOBALS = frozenset({HANDLERS["LOAD_GLOBAL"], HANDLERS["LOAD_GLOBAL_CALLEE"], HANDLERS["LOAD_NAME"]})
+FAST, _DEREF, _ATTRIBUTE = HANDLERS["LOAD_FAST"], HANDLERS["LOAD_DEREF"], HANDLERS["LOAD_ATTR"]
+_TUPLE = HANDLERS["BUILD_TUPLE"]
+LOADS = GLOBALS | {FAST, _DEREF, _ATTRIBUTE, _TUPLE}
+
+
+class _Unclear(Exception):
+    """The classes of an `except` are not determined by names and attributes of modules alone."""
+
+
+def classes_of(frame: Any, loads: Sequence[tuple[Any, Any]]) -> tuple[type, ...] | None:
+    """Return the classes that these instructions load for `CHECK_EXC_MATCH`; None if they cannot be determined."""
+    stack: list[Any] = []
+    try:
+        for handler, arg in loads:
+            if handler is _TUPLE:
+                stack[len(stack) - arg :] = [tuple(stack[len(stack) - arg :])]
+            elif handler is _ATTRIBUTE:
+                stack.append(_attribute(stack.pop(), arg))
+            elif handler in GLOBALS:
+                stack.append(_global(frame, arg))
+            else:
+                value = frame.locals[arg]
+                stack.append(value.cell_contents if type(value) is CellType else value)
+    except (_Unclear, IndexError, ValueError):
+        return None
+    return flat(stack[0]) if len(stack) == 1 else None
+
+
+def flat(kind: Any) -> tuple[type, ...] | None:
+    if type(kind) is not tuple:
+        return (kind,) if isinstance(kind, type) and type(kind) is type else None
+    parts = [flat(part) for part in kind]
+    return None if None in parts else tuple(cls for part in parts for cls in part or ())
+
+
+def _global(frame: Any, name: str) -> Any:
+    builtins = frame.builtins if isinstance(frame.builtins, dict) else vars(frame.builtins)
+    for names in (frame.namespace, frame.globals, builtins):
+        if type(names) is dict and name in names:
+            return names[name]
+    raise _Unclear
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    found = inspect.getattr_static(owner, name, None) if isinstance(owner, type | ModuleType) else None
+    if not isinstance(found, type | ModuleType):
+        raise _Unclear
+    return found
