@@ -67,3 +67,30 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
         return (yield)
     finally:
         sys.setrecursionlimit(before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """A mode of torch's that a test leaves entered fails this test, and not all later ones of the process."""
+    before = _modes_entered()
+    try:
+        result = yield
+    finally:
+        left = _take_modes(before)
+    assert not left, f"the test leaves modes of torch's entered: {left}"
+    return result
+
+
+def _modes_entered() -> tuple[int, int]:
+    torch = sys.modules.get("torch")
+    return (0, 0) if torch is None else (torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack())
+
+
+def _take_modes(before: tuple[int, int]) -> list[object]:
+    left: list[object] = []
+    if (torch := sys.modules.get("torch")) is not None:
+        while torch._C._len_torch_dispatch_stack() > before[0]:
+            left.append(torch._C._pop_torch_dispatch_stack(None))
+        while torch._C._len_torch_function_stack() > before[1]:
+            left.append(torch._C._pop_torch_function_stack())
+    return left

@@ -46,8 +46,8 @@ from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
-from dynamo_lite.capture.operator_facts import OperatorFacts, facts_of, has_symbols
-from dynamo_lite.capture.same_values import are_all_equal
+from dynamo_lite.capture.operator_facts import OperatorFacts, facts_of
+from dynamo_lite.capture.operator_questions import UNANSWERED, OperatorCall
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
@@ -119,75 +119,73 @@ class Recorder(InputLifter):
     def operator(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs `func` on fake tensors and records it. Its exceptions propagate, and leave no node."""
         facts = OPERATORS.get(id(func)) or facts_of(func)
-        if facts.lifts_fresh:
-            return self._lift_fresh(args[0])
-        generator = kwargs.get("generator") if kwargs else None
-        if generator is not None and (drawn := self.context.drawn(func, args, kwargs)) is not None:
-            return drawn
-        if facts.without_generator is not None and generator is None and has_symbols(args):
-            return self.operator(facts.without_generator, args, {k: v for k, v in kwargs.items() if k != "generator"})
+        for instead in facts.instead:
+            if (found := instead(self, facts, args, kwargs)) is not UNANSWERED:
+                return found
         entries, stand_in = self.level.nodes.entries, self.stand_in
         fake_args = tuple(
             [a if type(a) in _PLAIN or (type(a) is FakeTensor and id(a) in entries) else stand_in(a) for a in args]
         )
         fake_kwargs = {k: stand_in(v) for k, v in kwargs.items()} if kwargs else {}
-        if facts.is_collective:
-            collectives.check(func, fake_args)
-        if facts.reads_data and (known := self.constant_values.answer(func, fake_args)) is not None:
-            return known
-        if facts.reads_data and self.env is not None and are_all_equal(self, func, fake_args, self.env.unwrap):
-            return True
-        # Before the run: an in-place operator rebinds its arguments.
-        node_args = tuple([a if type(a) in _PLAIN else self.lower(a) for a in fake_args])
-        node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()} if kwargs else {}
         has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
-        to_carry: list[Callable[[], None]] = []
-        if facts.is_mutable:
-            to_carry = self._before_writes(func, fake_args, fake_kwargs)
-        elif facts.keeps_statistics:
-            in_place_checks.check_statistics(self.levels, fake_args)
-        remembers = (self.memory is _ALL or self.memory is _GRADIENT_VIEWS) and not self.lowering and not has_wrappers
+        memorises = self.memory is _ALL or self.memory is _GRADIENT_VIEWS
+        remembers = memorises and not self.lowering and not has_wrappers
+        call = OperatorCall(func, facts, fake_args, fake_kwargs, has_wrappers, remembers)
+        for answer in facts.answers:
+            if (found := answer(self, call)) is not UNANSWERED:
+                return found
+        call.node_args = tuple([a if type(a) in _PLAIN else self.lower(a) for a in call.args])
+        if kwargs:
+            call.node_kwargs = {k: self.lower(v) for k, v in call.kwargs.items()}
         if self.autocast.cache is not None:
-            self.autocast.cache.check(func, fake_args, written(func, fake_args, fake_kwargs))
-        if facts.is_mutable and remembers:
-            static_cache.check_mutation(func, fake_args, fake_kwargs)
-        if facts.sees_memory and self.context.in_handler():  # before the run, which makes too small a memory larger
-            self._raise_withheld(func, fake_args, fake_kwargs, False)
-        out, remember = self._known.recall(facts, fake_args, fake_kwargs, self.memory) if remembers else _UNKNOWN
-        if not (is_known := out is not static_cache.MISS):
+            self.autocast.cache.check(func, call.args, written(func, call.args, call.kwargs))
+        for check in facts.checks:
+            check(self, call)
+        out = self._result_of(call)
+        for result in facts.results:
+            if (found := result(self, call, out)) is not UNANSWERED:
+                return found
+        if facts.returns and isinstance(out, _NUMBERS):
+            return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
+        may_raise = facts.may_raise
+        if may_raise is not None and may_raise.asks(call.args, call.kwargs):
+            self.context.may_raise(str(func), may_raise.kinds)
+        elif self.context.in_handler():
+            self._within_handler(call)
+        self.record(func, call.node_args, call.node_kwargs, out)
+        for carry in call.to_carry:
+            carry()
+        return out
+
+    def _result_of(self, call: OperatorCall) -> Any:
+        """The operator's result on fake tensors, known or by a run."""
+        facts, args, kwargs = call.facts, call.args, call.kwargs
+        out, remember = self._known.recall(facts, args, kwargs, self.memory) if call.remembers else _UNKNOWN
+        call.is_known = out is not static_cache.MISS
+        if not call.is_known:
             try:
-                out = self._run_as(facts, has_wrappers, fake_args, fake_kwargs)
+                out = self._run_as(facts, call.has_wrappers, args, kwargs)
             except Exception as error:
-                self._operator_failed(func, fake_args, fake_kwargs, error)
+                self._operator_failed(call.func, args, kwargs, error)
             if remember is not None:
                 remember(out)
         elif facts.detaches:
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is not a view to autograd
-        if facts.reshapes:
-            in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
-        if facts.question is not None:
-            self.layout.asked.add(facts.question)
-            return out
-        if facts.is_unrecorded or (facts.returns and isinstance(out, _NUMBERS)):
-            return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
-        if facts.asks_contiguity:
-            self.layout.may_be_view(fake_args[0], out)
-        if facts.asserts_metadata:
-            self.layout.may_convert(fake_args[0], out, fake_kwargs)
-            self._assert_metadata(fake_args[0], node_args[0])
-        may_raise = facts.may_raise
-        if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
-            self.context.may_raise(str(func), may_raise.kinds)
-        elif self.context.in_handler():
-            if not (facts.sees_memory or (is_known and facts.has_no_kernel)):
-                self._raise_withheld(func, fake_args, fake_kwargs, is_known and facts.is_elementwise)
-            self.layout.tried(func, lambda: self.context.goes_on(frozenset({RuntimeError})))
-        self.record(func, node_args, node_kwargs, out)
-        for carry in to_carry:
-            carry()
         return out
 
-    def _before_writes(self, func: OpOverload, args: Sequence[Any], kwargs: Any) -> list[Callable[[], None]]:
+    def _within_handler(self, call: OperatorCall) -> None:
+        """The program may catch an error of the operator that fake tensors do not raise."""
+        facts = call.facts
+        if not (facts.sees_memory or (call.is_known and facts.has_no_kernel)):
+            self.raise_withheld(call.func, call.args, call.kwargs, call.is_known and facts.is_elementwise)
+        if facts.fails_by_layout:
+            self.layout.tried(call.func, lambda: self.context.goes_on(frozenset({RuntimeError})))
+
+    def check_shapes(self, call: OperatorCall) -> None:
+        """Refuse a change of shape in place that the program's own tensors do not follow."""
+        in_place_checks.check_shapes(self._originals, call.func, call.args, call.kwargs)
+
+    def before_writes(self, func: OpOverload, args: Sequence[Any], kwargs: Any) -> list[Callable[[], None]]:
         """The calls to make once `func` has changed its operands in place, for tensors that may be the same."""
         if self.constant_storages or self.computed_storages:
             self._check_mutation(func, args, kwargs)
@@ -300,7 +298,7 @@ class Recorder(InputLifter):
             self.worded_for = (raised, eager_errors.sizes_of_text((args, kwargs)))
         return raised
 
-    def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], sizes_fit: bool) -> None:
+    def raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], sizes_fit: bool) -> None:
         """Raises the error of eager that fake tensors do not raise, if the program may catch it."""
         found = withheld_errors.withheld(func, args, kwargs, self.context, self.layout, sizes_fit)
         if found is None:
@@ -322,7 +320,8 @@ class Recorder(InputLifter):
     def _check_mutation(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         in_place_checks.check_constants(self, func, args, kwargs)
 
-    def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
+    def lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Record a copy of a literal."""
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place
         # operator off the constant. FakeTensorMode wants the real tensor here, to remember its value for .item().
         if isinstance(tensor, FakeTensor):
@@ -345,11 +344,6 @@ class Recorder(InputLifter):
         if type(arg) is list or type(arg) is tuple:
             return type(arg)(self.stand_in(a) for a in arg)
         return arg
-
-    def _assert_metadata(self, tensor: torch.Tensor, node: fx.Node) -> None:
-        # torch.export writes down what `.to` took for granted (_insert_aten_to_metadata_assert_pass).
-        expected = {"dtype": tensor.dtype, "device": tensor.device, "layout": tensor.layout}
-        self.record(torch.ops.aten._assert_tensor_metadata.default, (node,), expected, None)
 
     def copy_into(self, target: torch.Tensor, value: torch.Tensor) -> None:
         """Records `target.copy_(value)`: the end of a program that assigns a buffer."""
