@@ -1,7 +1,8 @@
 """A training step: an optimizer in forward
 
 `loss.backward()` adds to the `.grad` of parameters, from which `optimizer.step()` reads: both are effects on objects
-that outlive the call. Export the loss and the gradients as values, and give them to the optimizer outside of the program.
+that outlive the call. Export the loss and the gradients as values, and give them to the optimizer outside of the
+program.
 """
 
 from __future__ import annotations
