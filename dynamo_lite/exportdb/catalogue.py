@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from dynamo_lite.exportdb.case import Case, load
+from dynamo_lite.exportdb.keywords import KEYWORDS
 from dynamo_lite.exportdb.lookup import case_for, names
 
 __all__ = ["all_cases", "case_for", "load", "names", "search", "tags", "with_error"]
@@ -31,11 +33,14 @@ def tags() -> Counter[str]:
 def search(text: str) -> list[Case]:
     """The cases that contain all words of `text` (any case): best first.
 
-    A word in the name, the tags or the error counts more than one in the title, and that more than one in the source.
+    Those that `KEYWORDS` has for the text come first. A word in the name, the tags or the error counts more than one in
+    the title, and that more than one in the source; a whole word counts more than a part of one.
     """
     words = text.lower().split()
+    about = KEYWORDS.get(" ".join(words)) or KEYWORDS.get(re.sub(r"[-_\s]+", " ", text.lower()).strip(), ())
     scored = [(sum(_score(case, word) for word in words), case) for case in all_cases() if _has(case, words)]
-    return [case for _, case in sorted(scored, key=lambda row: (-row[0], row[1].name))]
+    found = [case for _, case in sorted(scored, key=lambda row: (-row[0], row[1].name))]
+    return [*map(load, about), *(case for case in found if case.name not in about)]
 
 
 def _has(case: Case, words: list[str]) -> bool:
@@ -45,4 +50,7 @@ def _has(case: Case, words: list[str]) -> bool:
 
 def _score(case: Case, word: str) -> int:
     heads = f"{case.name} {case.error or ''} {' '.join(case.tags)}".lower()
-    return 4 * (word in heads) + 2 * (word in case.title.lower()) + (word in case.source.lower())
+    title, source = case.title.lower(), case.source.lower()
+    is_whole = re.compile(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])").search
+    part = 4 * (word in heads) + 2 * (word in title) + (word in source)
+    return part + 4 * bool(is_whole(heads)) + 2 * bool(is_whole(title))

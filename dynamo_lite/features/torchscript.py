@@ -11,10 +11,12 @@ it was made from, where `torch.jit.is_scripting()` is true as in the compiled on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from dynamo_lite.errors import GraphBreak
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunction,
@@ -87,7 +89,8 @@ def call_method(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     _check_effects(tracer, fn, f"{fn.name}() of a ScriptModule", pytree.tree_leaves((args, kwargs)))
     tracer.own(CompiledCalls).any = True
     tracer.note("the attributes of a ScriptModule that are no tensors are taken as they were at the export")
-    with uncompiled(fn) as method, DisableTorchFunction():
+    called = f"{fn.name}() of a ScriptModule"
+    with _named_as_compiled(tracer, called), uncompiled(fn) as method, DisableTorchFunction():
         return method(*args, **kwargs)
 
 
@@ -102,8 +105,21 @@ def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
     given = _by_position(fn.schema, args, kwargs)
     if given is None:
         return fn(*args, **kwargs)  # TorchScript's own error
-    with uncompiled_function(fn) as function, DisableTorchFunction():
+    with _named_as_compiled(tracer, f"{fn.name}()"), uncompiled_function(fn) as function, DisableTorchFunction():
         return function(*given)
+
+
+@contextmanager
+def _named_as_compiled(tracer: TracerView, called: str) -> Iterator[None]:
+    """Within, a refusal says that compiled code asks, whose lines are not in the program's stack."""
+    before = tracer.broken
+    try:
+        yield
+    finally:
+        error = tracer.broken
+        if isinstance(error, GraphBreak) and error is not before:
+            error.add(f"This is decided within {called}, which TorchScript has compiled.")
+            error.suggest("call the Python function or module that it was made from, whose branches are captured")
 
 
 def call_is_scripting(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from types import MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from dynamo_lite import origin_names
 from dynamo_lite.errors import DynamoLiteError, UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
-from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
@@ -148,7 +149,8 @@ class TraceContext:
         the exported program has no second way on. A handler that raises another class instead is noted."""
         leaving = self._tracer.leaves_as(kinds)
         if leaving is None:
-            self._tracer.refuse("caught-operator-error", operator=operator)
+            text = origin_names.users_expression(frames_at(self._tracer.mark()))
+            self._tracer.refuse("caught-operator-error", operator=f"{text} ({operator})" if text else operator)
         others = sorted(kind.__name__ for kind in leaving - kinds - {BaseException})
         if others and BaseException not in kinds:
             self._tracer.note(

@@ -16,6 +16,7 @@ from dynamo_lite.exportdb import catalogue, site
 from dynamo_lite.exportdb.case import Case
 from dynamo_lite.exportdb.catalogue import search
 from dynamo_lite.exportdb.commands import app
+from dynamo_lite.exportdb.keywords import KEYWORDS
 
 
 def _run(*words: str, code: int = 0) -> str:
@@ -108,19 +109,25 @@ def test_json() -> None:
     assert json.loads(_run("check", "class_method", "--json")) == {"cases": 1, "wrong": {}}
 
 
+@pytest.mark.parametrize("words", KEYWORDS)
+def test_words_that_people_search_find_their_cases(words: str) -> None:
+    assert tuple(case.name for case in search(words.upper()))[: len(KEYWORDS[words])] == KEYWORDS[words]
+
+
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        ("nms", "nms"),
-        ("packed sequence", "packed_sequence"),
-        ("beam search", "beam_search"),
-        ("kv cache", "kv_cache"),
-        ("batch 1", "example_of_size_one"),
-        ("moe", "mixture_of_experts"),
-        ("dropout", "dropout"),
-        ("rng", "global_rng"),
-        ("hooks", "forward_hooks"),
+        ("kv-cache", "kv_cache"),
+        ("packed_sequence", "packed_sequence"),
+        ("deque", "deque_subclass_as_input"),
+        ("lru_cache", "lru_cache"),
+        ("collective", "collective"),
+        ("named tuple", "named_tuple"),
+        ("tied weights", "tied_weights"),
+        ("inference mode", "inference_mode"),
+        ("assert", "assert_on_data"),
+        ("recursion", "recursion"),
     ],
 )
-def test_words_that_people_search_find_a_case(words: str, first: str) -> None:
+def test_words_of_a_name_find_the_case_without_a_row(words: str, first: str) -> None:
     assert search(words)[0].name == first

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from dynamo_lite import origin_names
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.writer import in_root
@@ -187,8 +188,14 @@ class _Inserter:
         copied = ("stack_trace", "nn_module_stack", "source_fn_stack")
         self._origin = {key: node.meta[key] for key in copied if key in node.meta}
         for wanted in asserts:
-            message = f"{wanted.message} ({wanted.after} is known after the node {node.name})"
+            known = f"{wanted.after} is known after the node {node.name}"
+            message = f"{wanted.message} ({self._where(wanted.relation)}{known})"
             self._record(wanted.relation, message)
+
+    def _where(self, relation: Any) -> str:
+        """The expressions that the numbers of data in a relation come from, as the begin of a list."""
+        text = origin_names.where(relation, self._env.float_origins, self._env.size_like)
+        return f"{text}; " if text else ""
 
     def _record(self, relation: Any, message: str) -> None:
         for symbol in sorted(symbols_of(relation), key=lambda s: s.id):

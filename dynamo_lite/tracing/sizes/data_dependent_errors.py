@@ -17,7 +17,7 @@ import torch
 
 from dynamo_lite.errors import GraphBreak, UserFrame
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
-from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.origin_names import OriginNames, key
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
@@ -59,36 +59,60 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
     """The error for a question (or a number) that depends on data. Its `checks` are the `Check`s that settle it."""
     asked: Node = question.relation if isinstance(question, DataDependentQuestion) else question.node
     named = _named(tracer, asked)
-    origins = _Origins(tracer, asked)
-    names = named[1] if named is not None else origins.names
-    shown = condition(asked, names if named is not None else origins.all_names())
+    origins = _origins(tracer, asked)
+    names = named[1] if named is not None else origins.all()
+    shown = condition(asked, names)
     own = named if named is None or not _is_installed(named[0]) else _named(tracer, asked, installed=False)
     checks = _checks(question, *own) if own is not None else []
-    known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
-    known += [f"  {names.get(f) or origins.text(f)} is a float that is known at run time only{origins.line(f)}"
+    plain = {key(symbol): text for symbol, text in origins.described() if text} if named is None else names
+    known = [_describe(symbol, known, plain) for symbol, known in question.ranges.items()]
+    known += [f"  {plain.get(f) or f.name} is a float that is known at run time only{origins.line(f)}"
               for f in _floats(asked)]  # fmt: skip
-    if named is None and asks(tracer) in _RECURRENT:
+    if named is None and _is_of_packed_sequence(tracer):
         return _of_packed_sequence(tracer, id, known)
     row, by = REFUSALS[id], decisions_in_c.decision(tracer)
     instead = row.instead if by is None else by.instead
+    if by is None and named is None:
+        instead = _IN_CALLS.get(asks(tracer) or "", instead)
     if by is None and _is_left_open(question):
         instead = _FOR_OPEN_SIZES
     if not checks and _is_truth(question):
         return row.error(id, row.what if by is None else by.what, instead, frames_at(tracer.mark()))
-    what = "\n".join([_what(tracer, question, shown), *known])
-    error = row.error(id, what, _instead(checks, instead, question, own is named), frames_at(tracer.mark()))
+    what = "\n".join([_what(tracer, question, shown, origins.only(asked) if named is None else ""), *known])
+    frames = frames_at(tracer.mark())
+    if not frames and tracer.sees_python:  # what the program returned is read after its end
+        return row.error(id, what, _FOR_TEXTS, question.origin.stack or ())
+    error = row.error(id, what, _instead(checks, instead, question, own is named), frames)
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
     return error
 
 
-_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+def _origins(tracer: TracerView, asked: Node) -> OriginNames:
+    env = tracer.recorder.env
+    assert env is not None
+    return OriginNames([*symbols_of(asked), *_floats(asked)], env.float_origins, env.size_like)
+
+
+_FOR_TEXTS = "return the number, or the tensor that it is of, and make the text of it outside of forward."
+_IN_CALLS = {"one_hot": "give one_hot() its `num_classes`."}
+"""Name of a call that needs a number of data → what to write instead."""
+
+
+def _is_of_packed_sequence(tracer: TracerView) -> bool:
+    """Whether torch's code of recurrent layers, at work on a PackedSequence, asks."""
+    frame, frames = tracer.vm.frame, frames_at(tracer.mark())
+    if frame is None or not frames or not frames[-1].is_library or not frames[-1].filename.endswith("rnn.py"):
+        return False
+    variables = frame.f_locals()
+    return variables.get("batch_sizes") is not None or frame.code.co_name == "pad_packed_sequence"
 
 
 def _of_packed_sequence(tracer: TracerView, id: str, known: list[str]) -> GraphBreak:
     """A recurrent layer is given a PackedSequence, whose batch sizes are made of lengths."""
     what = "The lengths handed to pack_padded_sequence make the sizes of each step's batch, which are data of a tensor."
-    needs = f"{asks(tracer)}() needs them as numbers."
+    name = asks(tracer)
+    needs = f"{f'{name}()' if name else 'The recurrent layer'} needs them as numbers."
     instead = (
         "run the layer on the padded sequence, and take the rows that lie within the lengths by a mask, or the last "
         "one by gather."
@@ -117,13 +141,14 @@ _FOR_OPEN_SIZES = (
 )
 
 
-def _what(tracer: TracerView, question: Any, shown: str) -> str:
+def _what(tracer: TracerView, question: Any, shown: str, described: str) -> str:
     depends = _ON_OPEN_SIZES if _is_left_open(question) else _ON_DATA
     if isinstance(question, DataDependentQuestion):
         return f"Whether {shown} holds {depends}."
     name = asks(tracer)
     needs = f"{name}() needs" if name else "this line needs"
-    return f"The number {shown} {depends}, and {needs} it."
+    number = f"{described[0].upper()}{described[1:]}" if described else f"The number {shown}"
+    return f"{number} {depends}, and {needs} it."
 
 
 def _floats(asked: Node) -> list[Float]:
@@ -225,49 +250,7 @@ def _of_tensor(tensor: Any, text: str) -> Iterator[tuple[Node, str]]:
         yield value.node.core, f"{text}.item()"
 
 
-class _Origins:
-    """How the program has come by the symbols of a question, where no function has names for all of them.
-
-    names: those that it got by `t.item()`, in the words of that line, unless two have the same.
-    """
-
-    def __init__(self, tracer: TracerView, asked: Node) -> None:
-        env = tracer.recorder.env
-        assert env is not None
-        self._floats: dict[Node, Origin] = env.float_origins
-        self._symbols = [*symbols_of(asked), *_floats(asked)]
-        texts = {symbol: _item(self._origin(symbol)) for symbol in self._symbols}
-        said = [*texts.values()]
-        self.names: Names = {_key(symbol): text for symbol, text in texts.items() if text and said.count(text) == 1}
-
-    def _origin(self, symbol: Any) -> Origin | None:
-        return symbol.origin if isinstance(symbol, Symbol) else self._floats.get(symbol)
-
-    def all_names(self) -> Names:
-        """The names, and torch's of the other symbols."""
-        return {_key(symbol): self.text(symbol) for symbol in self._symbols}
-
-    def text(self, symbol: Any) -> str:
-        return self.names.get(_key(symbol)) or str(symbol.name)
-
-    def line(self, symbol: Any) -> str:
-        """The end of a sentence about a symbol."""
-        origin = self._origin(symbol)
-        return f", from {origin}" if origin is not None else ""
-
-
-def _item(origin: Origin | None) -> str:
-    """`t.item()` of the line itself that made a number, no library's; empty if it was made otherwise."""
-    frames = origin.stack if origin is not None else None
-    text = frames[-1].expression if frames and not frames[-1].is_library else ""
-    return text if text.endswith(".item()") else ""
-
-
 # -- text ------------------------------------------------------------------------------------------------------------
-
-
-def _key(symbol: Node) -> Node:
-    return symbol.as_int() if isinstance(symbol, Symbol) else symbol
 
 
 def _operator_of(core: Node) -> Apply | None:
@@ -295,7 +278,7 @@ def condition(asked: Node, names: Names) -> str:
     asked = substitute(asked, {atom: symbol.as_int() for atom, symbol in stands_for.items()})
 
     def name(symbol: Node) -> str:
-        text = names.get(_key(symbol))
+        text = names.get(key(symbol))
         if text is None:
             raise Unnamed(str(symbol))
         return text
