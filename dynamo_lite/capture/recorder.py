@@ -46,8 +46,8 @@ from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
-from dynamo_lite.capture.operator_facts import OperatorFacts, facts_of
-from dynamo_lite.capture.operator_questions import UNANSWERED, OperatorCall
+from dynamo_lite.capture.operator_facts import UNANSWERED, OperatorFacts, RecordedCall, facts_of
+from dynamo_lite.capture.same_values import are_all_equal
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Recorder(InputLifter):
         has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
         memorises = self.memory is _ALL or self.memory is _GRADIENT_VIEWS
         remembers = memorises and not self.lowering and not has_wrappers
-        call = OperatorCall(func, facts, fake_args, fake_kwargs, has_wrappers, remembers)
+        call = RecordedCall(func, facts, fake_args, fake_kwargs, has_wrappers, remembers)
         for answer in facts.answers:
             if (found := answer(self, call)) is not UNANSWERED:
                 return found
@@ -157,7 +157,7 @@ class Recorder(InputLifter):
             carry()
         return out
 
-    def _result_of(self, call: OperatorCall) -> Any:
+    def _result_of(self, call: RecordedCall) -> Any:
         """The operator's result on fake tensors, known or by a run."""
         facts, args, kwargs = call.facts, call.args, call.kwargs
         out, remember = self._known.recall(facts, args, kwargs, self.memory) if call.remembers else _UNKNOWN
@@ -173,7 +173,7 @@ class Recorder(InputLifter):
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is not a view to autograd
         return out
 
-    def _within_handler(self, call: OperatorCall) -> None:
+    def _within_handler(self, call: RecordedCall) -> None:
         """The program may catch an error of the operator that fake tensors do not raise."""
         facts = call.facts
         if not (facts.sees_memory or (call.is_known and facts.has_no_kernel)):
@@ -181,9 +181,13 @@ class Recorder(InputLifter):
         if facts.fails_by_layout:
             self.layout.tried(call.func, lambda: self.context.goes_on(frozenset({RuntimeError})))
 
-    def check_shapes(self, call: OperatorCall) -> None:
+    def compares_equal(self, func: OpOverload, args: Sequence[Any]) -> bool:
+        """Whether an operator compares tensors that are equal for all sizes."""
+        return self.env is not None and are_all_equal(self, func, args, self.env.unwrap)
+
+    def check_shapes(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Refuse a change of shape in place that the program's own tensors do not follow."""
-        in_place_checks.check_shapes(self._originals, call.func, call.args, call.kwargs)
+        in_place_checks.check_shapes(self._originals, func, args, kwargs)
 
     def before_writes(self, func: OpOverload, args: Sequence[Any], kwargs: Any) -> list[Callable[[], None]]:
         """The calls to make once `func` has changed its operands in place, for tensors that may be the same."""
