@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.strings import discarded
@@ -22,7 +22,7 @@ class Unrecordable:
     __slots__ = ("_function", "_is_dropped", "_refuse")
 
     def __init__(
-        self, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool] = lambda: False
+        self, function: str, refuse: Callable[[str], None], is_dropped: Callable[[], bool] = lambda: False
     ) -> None:
         object.__setattr__(self, "_function", function)
         object.__setattr__(self, "_refuse", refuse)
@@ -125,5 +125,6 @@ def in_dropped_text(tracer: TracerView) -> bool:
     return False
 
 
-def _refuse(tracer: TracerView, function: str) -> NoReturn:
-    tracer.refuse("unrecordable-value", function=function)
+def _refuse(tracer: TracerView, function: str) -> None:
+    if not tracer.vm.retired:  # after the run, the text of the program's own error may show the value
+        tracer.refuse("unrecordable-value", function=function)

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
@@ -35,7 +35,7 @@ class UniqueValue(Unrecordable):
     __slots__ = ("_value",)
 
     def __init__(
-        self, value: Any, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool]
+        self, value: Any, function: str, refuse: Callable[[str], None], is_dropped: Callable[[], bool]
     ) -> None:
         super().__init__(function, refuse, is_dropped)
         object.__setattr__(self, "_value", value)
@@ -54,9 +54,11 @@ class UniqueValue(Unrecordable):
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
-
     def __str__(self) -> str:
         return _text(self, str(_value(self)))
+
+    def __repr__(self) -> str:
+        return _text(self, repr(_value(self)))
 
     def __format__(self, spec: str) -> str:
         return _text(self, format(_value(self), spec))
@@ -122,8 +124,9 @@ def is_instance(value: Unrecordable, classes: Any) -> bool:
     return answers.pop() if len(answers) == 1 else refuse_use(value)
 
 
-def _refuse_id(tracer: TracerView, function: str) -> NoReturn:
-    tracer.refuse("unrecordable-id", function=function)
+def _refuse_id(tracer: TracerView, function: str) -> None:
+    if not tracer.vm.retired:  # after the run, the text of the program's own error may show the value
+        tracer.refuse("unrecordable-id", function=function)
 
 
 class ObjectIds(FeatureState):
