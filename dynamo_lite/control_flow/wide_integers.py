@@ -19,8 +19,8 @@ from dynamo_lite.tracing.vocabulary.program_points import origin_of
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _USUAL = 2**62
-"""What an integer of data is taken to be below where it is decided whether the program needs an assertion. With it,
-`n + 1` and `n // 2` need none: torch's own error is raised beyond it."""
+"""The bound of an integer of data in the decision whether the program needs an assertion: `n + 1` and `n // 2` need
+none. Beyond it torch's own error is raised."""
 
 
 def as_tensor(tracer: Forking, value: Any, dtype: torch.dtype) -> torch.Tensor:
