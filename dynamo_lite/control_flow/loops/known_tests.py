@@ -2,12 +2,12 @@
 
 `while c: x.sum(0, keepdim=c); c = bool(...)`: an operator wants `keepdim` constant, and in an iteration `c` is True.
 That is so of a value that the loop leaves as it is, if the first test is made of it, and of a carried one, if that is
-the tested value before the loop and after each iteration.
+the tested value before the loop and after each iteration. `carried` and `found` are values of carried.py.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -19,12 +19,8 @@ from dynamo_lite.symbolic_shapes.expressions.relations import and_, ge, not_
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-if TYPE_CHECKING:
-    from dynamo_lite.control_flow.loops.carried import Carried
-    from dynamo_lite.control_flow.loops.data_loop import DataLoop
 
-
-def tested(tracer: Forking, carried: Carried, predicate: Any, goes_if: bool) -> list[int]:
+def tested(tracer: Forking, carried: Any, predicate: Any, goes_if: bool) -> list[int]:
     """Return which carried values are the test, before the loop (`predicate`) and after the iteration.
 
     goes_if: the truth of the predicate with which there is a first iteration.
@@ -44,7 +40,7 @@ def tested(tracer: Forking, carried: Carried, predicate: Any, goes_if: bool) -> 
     ]
 
 
-def are_tested(tracer: Forking, carried: Carried, found: Carried) -> bool:
+def are_tested(tracer: Forking, carried: Any, found: Any) -> bool:
     """Whether those values are the test after another iteration, too."""
     goes = found.goes
     is_turned = goes.raw is None or (bool(carried.tests) and goes.goes_if is not carried.goes.goes_if)
@@ -53,7 +49,7 @@ def are_tested(tracer: Forking, carried: Carried, found: Carried) -> bool:
     )
 
 
-def assumed(loop: DataLoop, knows_first: bool) -> Any:
+def assumed(loop: Any, knows_first: bool) -> Any:
     """Return the assumption of an iteration: the loop is not empty. knows_first: its first test holds, too."""
     env, parts = loop.tracer.recorder.env, []
     if env is None:
@@ -96,12 +92,12 @@ def is_test(tracer: Forking, value: Any, test: Any) -> bool:
     return one is other and one is not None
 
 
-def is_changed(predicate: Any, carried: Carried) -> bool:
+def is_changed(predicate: Any, carried: Any) -> bool:
     """Whether iterations change the tensor in place of which the first test is."""
     keys = [storage_key(tensor) for tensor in carried.inplace]
     return is_tensor(predicate) and storage_key(predicate) in keys
 
 
-def _is_fixed(carried: Carried, value: Any) -> bool:
+def _is_fixed(carried: Any, value: Any) -> bool:
     """Whether an iteration changes no tensor in place that holds the value."""
     return not is_tensor(value) or storage_key(value) not in carried.side.level.changed
