@@ -17,7 +17,7 @@ INERT = frozenset(
     f"__{name}__"
     for name in (
         "annotations", "annotate", "annotate_func", "annotations_cache", "dict", "doc", "firstlineno", "module",
-        "orig_bases", "parameters", "qualname", "slots", "static_attributes", "weakref",
+        "orig_bases", "parameters", "qualname", "slotnames", "slots", "static_attributes", "weakref",
     )
 )  # fmt: skip
 """Names with underscores that Python never looks up on a type to determine the result of an operation."""

@@ -20,7 +20,7 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
-from dynamo_lite.control_flow import gradients
+from dynamo_lite.control_flow import gradients, wide_integers
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
@@ -95,7 +95,7 @@ def encode(tracer: Forking, kind: str, value: Any) -> Any:
     if kind == "flat":
         return value.clone(memory_format=torch.contiguous_format).view(-1)
     if kind in ("int64", "float64"):
-        return torch.full((), value, dtype=getattr(torch, kind))
+        return wide_integers.as_tensor(tracer, value, getattr(torch, kind))
     return value
 
 
@@ -201,9 +201,7 @@ def is_unknown(size: Any) -> bool:
     return type(size) is torch.SymInt and size.node.maybe_as_int() is None and not size.node.has_hint()
 
 
-def _unflattened(
-    tracer: Forking, pairs: Sequence[_Values], results: list[Any], choice: _Choice = None
-) -> list[Any]:
+def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], choice: _Choice = None) -> list[Any]:
     if choice is not None:
         shapes = [[choice(one, other) for one, other in zip(a.shape, b.shape)] if kind == "flat" else None
                   for kind, a, b in pairs]  # fmt: skip

@@ -21,6 +21,7 @@ class Forking(TracerView, Protocol):
     Attributes:
         loops: the loops whose bodies are being captured, innermost last.
         asserted: the last branch of which one side raises: its location, and the error.
+        raised_on_both: the errors of branches both sides of which raise: the first one, and the texts of both.
         ways: counts how often sides have been run (ways.py).
         depth: the nesting depth of the sides that are being run.
         watches: the iterators that each of these sides may use (iterators.py).
@@ -46,6 +47,7 @@ class Forking(TracerView, Protocol):
 
     loops: list[OpenLoop]
     asserted: tuple[Mark, str] | None
+    raised_on_both: list[tuple[BaseException, str]]
     ways: Ways
     depth: int
     journals: list[Journal]

@@ -49,10 +49,10 @@ class Predicates:
                 return value if value.dim() == 0 else value.reshape(())
             return value.reshape(()) != 0
         value = value if type(value) is torch.SymBool else value != 0
-        known = self._held(value.node.core)
+        known = self.held(value.node.core)
         if known is not None:
             return known
-        known = self._held(not_(value.node.core))
+        known = self.held(not_(value.node.core))
         return torch.logical_not(known) if known is not None else value
 
     def condition(self, value: Any) -> Any:
@@ -60,7 +60,7 @@ class Predicates:
         env = self._recorder.env
         if is_tensor(value):
             lifted = self._recorder.guarded(self._recorder.lift, value)
-            return next((core for core in self._bools if self._held(core) is lifted), None)
+            return next((core for core in self._bools if self.held(core) is lifted), None)
         if type(value) not in SYMBOLIC or env is None:
             return None
         return env.unwrap(value if type(value) is torch.SymBool else value != 0)
@@ -95,7 +95,7 @@ class Predicates:
             self._bools[value.node.core] = tensor, version_of(tensor)
         return value
 
-    def _held(self, core: Any) -> torch.Tensor | None:
+    def held(self, core: Any) -> torch.Tensor | None:
         """The tensor that a bool was in, if it holds that yet."""
         tensor, version = self._bools.get(core, (None, None))
         return tensor if tensor is not None and version_of(tensor) == version else None

@@ -256,7 +256,8 @@ class OpenLoop:
 
 class Goes:
     """The test of a loop, turned so that True continues it; it is on the stack at the end of an iteration. `left_by`:
-    for each exit of the loop whether the loop is left by it."""
+    for each exit of the loop whether the loop is left by it. `raw`: the value that the program tests; `goes_if`: its
+    truth with which the loop continues."""
 
-    def __init__(self, value: Any, left_by: tuple[Any, ...] = ()) -> None:
-        self.value, self.left_by = value, left_by
+    def __init__(self, value: Any, left_by: tuple[Any, ...] = (), raw: Any = None, goes_if: bool | None = None) -> None:
+        self.value, self.left_by, self.raw, self.goes_if = value, left_by, raw, goes_if

@@ -68,6 +68,7 @@ class ForkingTracer(Tracer):
         self.loops: list[OpenLoop] = []
         self.ways = Ways()
         self.asserted: tuple[Mark, str] | None = None
+        self.raised_on_both: list[tuple[BaseException, str]] = []
         self.depth = 0
         self.unlike_layouts = False
         self.unrolled = ""

@@ -304,13 +304,22 @@ class Branch:
 
         return start
 
+    def _texts_of(self, side: Side) -> list[str]:
+        """Return the classes and messages of the errors of a side: those that it asserts not to raise, and the last."""
+        asserted = [node.args[1] for node in side.level.graph.nodes if node.target is torch.ops.aten._assert_async.msg]
+        known = [text for error, text in self.tracer.raised_on_both if error is side.error]
+        assert side.error is not None
+        return [*asserted, *(known or [f"{type(side.error).__name__}: {_words(side.error, self.frame)}"])]
+
     def assert_not(self, raised: list[bool], sides: dict[bool, Side]) -> Any:
         """Handle a side that raises: the program asserts that it is not taken, and continues with the other."""
         tracer = self.tracer
         if self.choice is not None:
             raise CannotMerge("branch-unsupported", why="a side raises")
         error = sides[raised[0]].error
-        text = f"{type(error).__name__}: {_words(error, self.frame)}"
+        assert error is not None
+        texts = [text for truth in raised for text in self._texts_of(sides[truth])]
+        text = ", or ".join(dict.fromkeys(texts))
         if len(raised) == 2 and not tracer.depth:
             tracer.refuse("branch-unsupported", why=f"both sides raise ({text})")
         if may_be_caught(self.fork().frame):
@@ -325,6 +334,7 @@ class Branch:
                 tracer.refuse("branch-unsupported", why=why)
         if len(raised) == 2:  # as `raise Error("bad" + ("s" if n > 1 else ""))` does: the side around raises
             self.raises = error
+            tracer.raised_on_both.append((error, text))
             return None
         holds = tracer.predicates.tensor(self.predicate)
         torch._assert_async(torch.logical_not(holds) if raised[0] else holds, text)

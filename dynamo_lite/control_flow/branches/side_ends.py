@@ -130,10 +130,10 @@ def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
         if loop.next_test is not None:
             stack[-1] = Goes(loop.next_test(), none)
         elif loop.truth_on[side.pc]:
-            stack[-1] = Goes(stack[-1], none)
+            stack[-1] = Goes(stack[-1], none, stack[-1], True)
         else:
             with tracer.recorder.levels.resumed(side.level):
-                stack[-1] = Goes(tracer.predicates.negated(stack[-1]), none)
+                stack[-1] = Goes(tracer.predicates.negated(stack[-1]), none, stack[-1], False)
     elif side.pc not in loop.again:
         return
     side.pc = min(loop.again)

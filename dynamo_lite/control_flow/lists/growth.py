@@ -16,6 +16,7 @@ from dynamo_lite.control_flow.lists.holders import can_replace, replace_everywhe
 from dynamo_lite.control_flow.lists.parts import NUMBERS, Added, Earlier
 from dynamo_lite.control_flow.lists.ragged import Lengths, Ragged
 from dynamo_lite.control_flow.states import Base, BeginsAgain, Side, cannot_merge
+from dynamo_lite.control_flow.wide_integers import as_tensor
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -142,7 +143,7 @@ def _as_item(tracer: Forking, part: Any) -> tuple[list[torch.Tensor], Item]:
         return [rows, flags.to(torch.float32)], Item(True, part.numbers, part.if_goes)  # floats as in unlike.py
     if type(part) in NUMBERS:
         kind, dtype = NUMBERS[type(part)]
-        return [torch.full((), part, dtype=dtype)], Item(False, kind)
+        return [as_tensor(tracer, part, dtype)], Item(False, kind)
     cannot_merge("branch-unsupported", why=_NO_ITEM)
 
 

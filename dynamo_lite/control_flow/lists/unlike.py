@@ -20,6 +20,7 @@ from dynamo_lite.control_flow.lists.parts import NUMBERS, Added
 from dynamo_lite.control_flow.merge import Merge, Plan
 from dynamo_lite.control_flow.places import HeapPlan
 from dynamo_lite.control_flow.states import Side
+from dynamo_lite.control_flow.wide_integers import as_tensor
 from dynamo_lite.tracing.heap.snapshots import Snapshot
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -69,7 +70,7 @@ def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side],
             item, flags = item.rows(tracer)
         elif not is_tensor(item):
             numbers, dtype = NUMBERS[type(item)]
-            item = torch.full((), item, dtype=dtype)
+            item = as_tensor(tracer, item, dtype)
         count = () if is_one else item.shape[:1]
         present = torch.ones(count, dtype=torch.float32) if flags is None else flags.to(torch.float32)
     with levels.resumed(sides[1 - which].level):

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.control_flow import wide_integers
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import consumed
 from dynamo_lite.control_flow.lists import grown, made, parts, ragged
@@ -137,7 +138,7 @@ def _sum(otherwise: Any) -> Any:
             items.refuse()
         rows = items.rows().tensor
         if numbers is int:
-            return tracer.predicates.item(rows.sum())
+            return tracer.predicates.item(wide_integers.total(tracer, rows))
         if not items.has_item():
             items.check_filled(items.how_many(), kind=Exception)
             tracer.note("sum() of a list that may be empty: the program asserts that it is not")

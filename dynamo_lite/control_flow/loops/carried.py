@@ -16,6 +16,7 @@ from dynamo_lite.control_flow.gradients import Required
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.buffers import Buffers
 from dynamo_lite.control_flow.lists.growth import Growth, entered
+from dynamo_lite.control_flow.loops import known_tests
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.loops.growing import Growing, growing_of
 from dynamo_lite.control_flow.loops.rebound import Rebound
@@ -62,6 +63,7 @@ class Carried:
         self.growing = growing  # by what a pair begins with and its place, where it is known
         self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
         self.stand_ins: list[Any] = []
+        self.tests: list[int] = []  # the pairs of which an iteration may know the truth (known_tests.py)
         self.required: list[Required] = []  # which of the results require grad, once they are known
         self.entry: Any = None  # the state at the beginning of an iteration on fake values
         assert side.state is not None
@@ -216,6 +218,7 @@ class Carried:
         if self.buffers is not None:
             self.buffers.enter()
         self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
+        known_tests.assume(tracer, [self.stand_ins[index] for index in self.tests], bool(self.goes.goes_if))
         counter = self._assume_range(level)
         for index, pair in enumerate(self.merge.pairs):
             if pair.grows is not None:

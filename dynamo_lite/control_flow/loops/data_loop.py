@@ -22,7 +22,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList, WantsLast
 from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems, grown, growths_of, left
 from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
-from dynamo_lite.control_flow.loops import counting, lost_gradients
+from dynamo_lite.control_flow.loops import counting, known_tests, lost_gradients
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
 from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, UncountedRounds
@@ -48,7 +48,6 @@ from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
-from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 
@@ -87,10 +86,12 @@ class DataLoop:
         self.ragged: Known = {}  # how long they are, if they differ
         self.loose: list[str] = []  # places of tensors that grow differently than in the first iteration
         self.is_left_by_data = False  # from some iteration on: it cannot be a scan
+        self.knows_tests = self.counter is None
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
         self.base = FrameState.of(self.frame)
         truths = {test: self.loop.goes_if(self.flow, test) for test in self.loop.tests} if self.counter is None else {}
+        self.goes_if = self.counter is not None or bool(self.loop.goes_if(self.flow, self.at))
         around = self.tracer.loop_of(self.frame)
         avoiding = open_fors(self.flow, self.at) | (around.stops if around is not None else set())
         exits = exits_of(self.flow, self.loop.again, self.loop.tests, self.loop.leave, avoiding)
@@ -176,6 +177,8 @@ class DataLoop:
         for _ in range(_ROUNDS):
             if carried is not None:
                 carried.prepare()
+                if self.knows_tests:
+                    carried.tests = known_tests.tested(self.tracer, carried, self.predicate, self.goes_if)
             try:
                 with opened(self.tracer, self.frame, self.base) as base:
                     side = self._round(carried)
@@ -207,6 +210,9 @@ class DataLoop:
                 continue
             if found is None:
                 carried, self.is_left_by_data = None, True
+                continue
+            if carried is not None and not known_tests.are_tested(self.tracer, carried, found):
+                carried, self.knows_tests = None, False
                 continue
             if carried is None or not found.is_covered:
                 carried = found.union()
@@ -341,6 +347,8 @@ class DataLoop:
             self.open.going.clear()
             frame.pc = self.loop.again
             at: Any = counter.at if counter is not None else None
+            if knows_first:
+                known_tests.note_tensor(tracer, self.predicate, self.goes_if)
             if carried is not None:
                 at = carried.enter(level)
             if counter is not None:
@@ -352,7 +360,12 @@ class DataLoop:
 
         around = tracer.loop_of(frame)  # where the outer loop is tested or left, an iteration of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())
-        side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
+        knows_first = counter is None and (carried is None or not known_tests.is_changed(self.predicate, carried))
+        known, assumed = len(tracer.known), known_tests.assumed(self, knows_first)
+        try:
+            side = run_side(tracer, frame, self.base, begin, stops, assumed, keeps=False)
+        finally:
+            del tracer.known[known:]
         self.made.append(side)
         if carried is not None:
             undo_layouts(tracer, side, carried.arguments)
@@ -368,20 +381,11 @@ class DataLoop:
             raise LeftFromWithin
         return side
 
-    def _assumed(self) -> Any:
-        """Return the assumption of an iteration: the loop is not empty."""
-        env = self.tracer.recorder.env
-        if self.number is None or env is None:
-            return None
-        count = self.number.of.count
-        return ge(env.unwrap(count), 1) if type(count) is torch.SymInt else None
-
     # -- the operator
 
     def first_test(self) -> Any:
         """Return whether there is a first iteration."""
-        turns = self.counter is None and not self.loop.goes_if(self.flow, self.at)
-        return self.tracer.predicates.negated(self.predicate) if turns else self.predicate
+        return self.predicate if self.goes_if else self.tracer.predicates.negated(self.predicate)
 
 
 def _has_other_shape(pair: Pair) -> bool:

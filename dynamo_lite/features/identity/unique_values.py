@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import uuid
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from dynamo_lite.features.identity.tensors import check_address, identical
 from dynamo_lite.tracing.calls.run_native import run_native
@@ -58,8 +58,9 @@ class ObjectId(UniqueValue):
         return True
 
 
-def _refuse_id(tracer: TracerView, function: str) -> NoReturn:
-    tracer.refuse("unrecordable-id", function=function)
+def _refuse_id(tracer: TracerView, function: str) -> None:
+    if not tracer.vm.retired:  # after the run, the text of the program's own error may show the value
+        tracer.refuse("unrecordable-id", function=function)
 
 
 class ObjectIds(FeatureState):

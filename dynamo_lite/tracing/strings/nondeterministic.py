@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.strings import discarded
@@ -26,7 +26,7 @@ class Unrecordable:
     __slots__ = ("_function", "_is_dropped", "_refuse")
 
     def __init__(
-        self, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool] = lambda: False
+        self, function: str, refuse: Callable[[str], None], is_dropped: Callable[[], bool] = lambda: False
     ) -> None:
         object.__setattr__(self, "_function", function)
         object.__setattr__(self, "_refuse", refuse)
@@ -129,8 +129,9 @@ def in_dropped_text(tracer: TracerView) -> bool:
     return False
 
 
-def _refuse(tracer: TracerView, function: str) -> NoReturn:
-    tracer.refuse("unrecordable-value", function=function)
+def _refuse(tracer: TracerView, function: str) -> None:
+    if not tracer.vm.retired:  # after the run, the text of the program's own error may show the value
+        tracer.refuse("unrecordable-value", function=function)
 
 
 class UniqueValue(Unrecordable):
@@ -139,7 +140,7 @@ class UniqueValue(Unrecordable):
     __slots__ = ("_value",)
 
     def __init__(
-        self, value: Any, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool]
+        self, value: Any, function: str, refuse: Callable[[str], None], is_dropped: Callable[[], bool]
     ) -> None:
         super().__init__(function, refuse, is_dropped)
         object.__setattr__(self, "_value", value)
@@ -160,6 +161,9 @@ class UniqueValue(Unrecordable):
 
     def __str__(self) -> str:
         return unique_text(self, str(unique_value(self)))
+
+    def __repr__(self) -> str:
+        return unique_text(self, repr(unique_value(self)))
 
     def __format__(self, spec: str) -> str:
         return unique_text(self, format(unique_value(self), spec))
