@@ -114,9 +114,6 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
         return "nothing: both sides leave the same"
     layouts = [kind == "tensor" and not _same_layout(a, b) for kind, a, b in pairs]
-    for kind, a, b in pairs:
-        if kind == "tensor":
-            layouts_of_sides.compare(tracer, a, b)
     given, pairs = pairs, [*_flattened(tracer, pairs, merge.choice)]
     layouts += [False] * (len(pairs) - len(given))
     levels = [left.level, right.level]
@@ -146,6 +143,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)], required[len(merge.pairs) :])
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
+            layouts_of_sides.compare(tracer, a, b, result)
             _note_branch(tracer, result, (a, b), predicate)
             answers.note(tracer, a, b, result)
     return f"torch.cond with {len(given)} result{'s' if len(given) != 1 else ''}"

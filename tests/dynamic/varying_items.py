@@ -210,6 +210,37 @@ def changes_the_input(x: Any) -> Any:
     return x + 0
 
 
+def largest_row(x: Any) -> Any:
+    return max(x.unbind(0), key=lambda row: row.sum())
+
+
+def largest_by_outer_value(x: Any) -> Any:
+    weight = x.sum(0)
+    return max(x, key=lambda row, half=0.5: (row * weight).sum() * half), min(x, key=torch.sum)
+
+
+def smallest_computed_row(x: Any) -> Any:
+    return min((row * 2 for row in x.unbind(0)), key=lambda row: row[0])
+
+
+def largest_chunk(x: Any) -> Any:
+    return max((c.sum(0) for c in x.split(4)), key=torch.sum)
+
+
+def first_of_equals(x: Any) -> Any:
+    """Items with equal keys: the first one is taken."""
+    numbered = [row * 0 + i for i, row in enumerate(x)]
+    return max(numbered, key=lambda row: row.sum() * 0), min(numbered, key=lambda row: row.sum() * 0)
+
+
+def number_by_key(x: Any) -> Any:
+    return x * max((i % 5 for i in range(x.shape[0])), key=lambda value: -value)
+
+
+def largest_or_default(x: Any) -> Any:
+    return max((row.sum() for row in x.unbind(0)), default=None), min(x.unbind(0), key=torch.sum, default=x)
+
+
 PROGRAMS: list[Callable[[Any], Any]] = [
     fn for fn in [*globals().values()] if getattr(fn, "__module__", "") == __name__ and not fn.__name__.startswith("_")
 ]
@@ -316,9 +347,20 @@ def returns_a_list(x: Any) -> Any:
     return list(c * 2 for c in x.split(4))  # noqa: C400
 
 
+def keys_with_effects(x: Any) -> Any:
+    """The keys are computed in the order of the items."""
+    seen = [x.sum(0)]
+
+    def key(row: Any) -> Any:
+        seen.append(row * 2)
+        return row.sum()
+
+    return max(x.unbind(0), key=key), torch.stack(seen)
+
+
 NOT_CAPTURED: list[Callable[[Any], Any]] = [
     changes_items_later, stops_within, stops_within_map, waits_in_try, waits_in_no_grad, begun, unequal_zip,
-    zip_with_list, fills_its_own_list, raises_for_short_pieces, returns_a_list,
+    zip_with_list, fills_its_own_list, raises_for_short_pieces, returns_a_list, keys_with_effects,
 ]  # fmt: skip
 
 

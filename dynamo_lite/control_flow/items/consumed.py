@@ -71,6 +71,35 @@ def _smaller(result: Any, item: Any, nothing: Any = _NOTHING) -> Any:
     return result
 
 
+def _larger_by(key: Any) -> Any:
+    """The step of `max(items, key=key)`: its result is (an item, its key)."""
+    nothing = _NOTHING
+
+    def step(result: Any, item: Any) -> Any:
+        value = key(item)
+        if result is nothing:
+            return item, value
+        if value > result[1]:
+            return item, value
+        return result
+
+    return step
+
+
+def _smaller_by(key: Any) -> Any:
+    nothing = _NOTHING
+
+    def step(result: Any, item: Any) -> Any:
+        value = key(item)
+        if result is nothing:
+            return item, value
+        if value < result[1]:
+            return item, value
+        return result
+
+    return step
+
+
 def _reduction(function: Any) -> Any:
     nothing = _NOTHING
 
@@ -171,10 +200,13 @@ def _sum(tracer: Forking, value: Any, start: Any = 0) -> Any:
     return _consumed(tracer, *items, "fold", start, _add)
 
 
-def _extreme(fn: Any, step: Any) -> Callable[..., Any]:
-    def made(tracer: Forking, value: Any) -> Any:
-        found = _consumer("fold", lambda: _NOTHING, step)(tracer, value)
-        return fn(()) if found is _NOTHING else found  # its own ValueError
+def _extreme(fn: Any, step: Any, make_step: Any) -> Callable[..., Any]:
+    def made(tracer: Forking, value: Any, *, key: Any = None, **default: Any) -> Any:
+        of_items = step if key is None else make_step(key)
+        found = _consumer("fold", lambda: _NOTHING, of_items)(tracer, value)
+        if found is _NOTHING:
+            return fn((), **default)  # its own ValueError
+        return found if key is None or found is NOT_HANDLED else found[0]
 
     return made
 
@@ -199,8 +231,8 @@ _RULES: tuple[tuple[Any, int, int, Callable[..., Any]], ...] = (
     (builtins.sum, 0, 2, _sum),
     (builtins.any, 0, 1, _consumer("any", lambda: UNBOUND)),
     (builtins.all, 0, 1, _consumer("all", lambda: UNBOUND)),
-    (builtins.max, 0, 1, _extreme(max, _larger)),
-    (builtins.min, 0, 1, _extreme(min, _smaller)),
+    (builtins.max, 0, 1, _extreme(max, _larger, _larger_by)),
+    (builtins.min, 0, 1, _extreme(min, _smaller, _smaller_by)),
     (math.prod, 0, 1, _consumer("fold", lambda: 1, _multiply)),
     (functools.reduce, 1, 3, _reduce),
     (list.extend, 1, 2, _extend),
@@ -209,6 +241,10 @@ _RULES: tuple[tuple[Any, int, int, Callable[..., Any]], ...] = (
 
 CONSUMERS = {id(fn): at for fn, at, _, _ in _RULES}
 """id of a callable → which argument has the items."""
+
+
+_NAMED = {id(builtins.sum): {"start"}, id(builtins.max): {"key", "default"}, id(builtins.min): {"key", "default"}}
+"""id of a callable → the arguments that may be given by name."""
 
 
 def _is_lazy(fn: Any, value: Any) -> bool:
@@ -224,7 +260,7 @@ def _is_lazy(fn: Any, value: Any) -> bool:
 
 def _rule(at: int, most: int, make: Callable[..., Any], otherwise: Rule | None) -> Rule:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        is_fit = at < len(args) <= most and (not kwargs or (fn is builtins.sum and [*kwargs] == ["start"]))
+        is_fit = at < len(args) <= most and kwargs.keys() <= _NAMED.get(id(fn), set())
         made = make(tracer, *args, **kwargs) if is_fit and _is_lazy(fn, args[at]) else NOT_HANDLED
         if made is not NOT_HANDLED:
             return made

@@ -23,7 +23,7 @@ from dynamo_lite.control_flow.loops.rebound import Rebound
 from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import BeginsAgain, FrameState, Goes, OpenLoop, Side, cannot_merge
-from dynamo_lite.control_flow.unlike import answers
+from dynamo_lite.control_flow.unlike import answers, layouts
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
@@ -310,6 +310,7 @@ def note_results(
     assert may_share is not None
     for left, _, made_of, result in rows:
         answers.note(tracer, left, made_of, result)
+        layouts.compare(tracer, left, made_of, result)
 
     def fake(tensor: Any) -> Any:
         return tracer.recorder.known_stand_in(tensor)

@@ -54,6 +54,8 @@ def goes_into_for(frame: Any, or_list: bool) -> bool:
     for handler, arg in frame.info.ops[frame.pc :]:
         name = _NAMES[handler]
         takes, leaves = STACK_EFFECTS.get(name, (0, 0))
+        if name in ("BUILD_TUPLE", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):  # a lambda beside it: max(x, key=...)
+            takes, leaves = _taken(name, arg), 1
         if leaves and above >= takes:
             above += leaves - takes
         elif name == "GET_ITER":
@@ -74,6 +76,13 @@ def goes_into_for(frame: Any, or_list: bool) -> bool:
         else:
             return False
     return False
+
+
+def _taken(name: str, arg: Any) -> int:
+    """How many values an instruction takes that makes a function, or the tuple of its closure."""
+    if name == "BUILD_TUPLE":
+        return int(arg)
+    return 2 if name == "SET_FUNCTION_ATTRIBUTE" else 1 + ((arg or 0) & 15).bit_count()
 
 
 def _consumes(callee: Any) -> bool:

@@ -1,7 +1,8 @@
 """Strides of results: if the layout of a tensor differs between the sides, eager's strides depend on the side taken.
 
-The result of the operator is contiguous then. Its values are right; later queries of strides are rejected, for all
-tensors but the inputs (a tensor computed from such a result may have its layout).
+The result of the operator is contiguous then, and may be where the sides have equal strides that vary. Its values are
+right; later queries of strides are rejected, for all tensors but the inputs (a tensor computed from such a result may
+have its layout).
 """
 
 from __future__ import annotations
@@ -19,29 +20,34 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 _ASKS = ("stride", "is_contiguous", "storage_offset", "as_strided", "as_strided_", "dim_order")
 
 
-def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> None:
-    """Note whether two tensors that become one result may be laid out differently."""
-    if a.layout is torch.strided and not tracer.unlike_layouts:
-        with DisableTorchFunction():
-            one, other = list(a.stride()), list(b.stride())
-            sizes = [*zip(a.shape, b.shape)]
-        if _is_contiguous(tracer, a) and _is_contiguous(tracer, b):
-            return  # each in its own sizes
-        tracer.unlike_layouts = not all(
-            are_equal(tracer, s, t) or (type(n) is int and type(m) is int and n == m == 1)
-            for s, t, (n, m) in zip(one, other, sizes)
-        )
+def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor, result: Any = None) -> None:
+    """Note whether two tensors that become one result may be laid out differently, or `result` differently from them:
+    the sides may have equal strides that the operator does not keep."""
+    if a.layout is not torch.strided or tracer.unlike_layouts:
+        return
+    tensors = [tensor for tensor in (a, b, result) if is_tensor(tensor)]
+    if all(_is_contiguous(tracer, tensor) for tensor in tensors):
+        return  # each in its own sizes
+    tracer.unlike_layouts = not all(_strides_equal(tracer, a, other) for other in tensors[1:])
+
+
+def _strides_equal(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> bool:
+    with DisableTorchFunction():
+        rows = [*zip(a.stride(), b.stride(), a.shape, b.shape)]
+    return all(are_equal(tracer, s, t) or (type(n) is int and type(m) is int and n == m == 1) for s, t, n, m in rows)
 
 
 def _is_contiguous(tracer: Forking, tensor: torch.Tensor) -> bool:
-    """Whether a tensor's strides are provably the products of its sizes."""
+    """Whether a tensor's strides are provably the products of its sizes, or of max(1, size). The two differ only for
+    tensors without elements, whose strides the program cannot ask for (`Tensor.stride` excludes them)."""
     with DisableTorchFunction():
         shape, strides = list(tensor.shape), list(tensor.stride())
-    expected: Any = 1
+    plain: Any = 1
+    clamped: Any = 1
     for size, stride in zip(reversed(shape), reversed(strides)):
-        if not are_equal(tracer, stride, expected):
+        if not are_equal(tracer, stride, plain) and not are_equal(tracer, stride, clamped):
             return False
-        expected = expected * size
+        plain, clamped = plain * size, clamped * torch.sym_max(1, size)
     return True
 
 
