@@ -10,6 +10,7 @@ from dynamo_lite.features.caches.feature import FEATURE as CACHES
 from dynamo_lite.features.modules.feature import FEATURE as MODULES
 from dynamo_lite.features.output.feature import FEATURE as OUTPUT
 from dynamo_lite.features.tracebacks.feature import FEATURE as TRACEBACKS
+from dynamo_lite.features.training.feature import FEATURE as TRAINING
 from dynamo_lite.tracing import assemble
 
 FEATURES = (
@@ -23,6 +24,7 @@ FEATURES = (
     distributed.FEATURE,
     pickles.FEATURE,
     torchscript.FEATURE,
+    TRAINING,
 )
 
 assemble.use(FEATURES)

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from dynamo_lite.errors import InternalError
-from dynamo_lite.tracing.feature import AfterCall, Feature, NamedRules, Pass, Planner
+from dynamo_lite.tracing.feature import AfterCall, Feature, NamedRules, Pass, Planner, TensorAttribute
 from dynamo_lite.tracing.feature_state import FeatureState
+from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Reader, Step, TracerView
 
 
@@ -31,7 +32,15 @@ class Assembly:
             kind for f in self.features for kind in f.state if kind.from_the_start
         )
         self.after: dict[int, AfterCall] = _joined((f.name, f.after()) for f in self.features if f.after is not None)
+        self.tensor_attributes: dict[str, TensorAttribute] = _joined(
+            (f.name, f.tensor_attributes) for f in self.features if f.tensor_attributes is not None
+        )
+        self._changes = tuple(f.changes for f in self.features if f.changes is not None)
         self.reads: dict[type, Reader] = _joined((f.name, f.reads) for f in self.features if f.reads is not None)
+
+    def changes(self, tracer: TracerView) -> list[Change]:
+        """Return the changes of a finished run that no object of Python's shows."""
+        return [change for found in self._changes for change in found(tracer)]
 
     @contextmanager
     def ended(self, tracer: TracerView) -> Iterator[None]:
@@ -57,7 +66,7 @@ def _joined(tables: Iterable[tuple[str, Any]]) -> dict[Any, Any]:
         count = len(rows) + len(table)
         rows.update(table)
         if len(rows) != count:
-            raise InternalError(f"the feature {name!r} and one before it have a row for the same callable or type")
+            raise InternalError(f"the feature {name!r} and one before it have a row for the same callable, type or attribute")
     return rows
 
 

@@ -7,11 +7,12 @@ file that has it. That is all there is of it: the engine (`dynamo_lite/tracing`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dynamo_lite.tracing.feature_state import FeatureState
+from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Reader, Step, TracerView
 
 Planner = Callable[[TracerView, Any], "Step | None"]
@@ -20,8 +21,18 @@ Planner = Callable[[TracerView, Any], "Step | None"]
 AfterCall = Callable[[TracerView, Any, tuple[Any, ...], dict[str, Any], Any], Any]
 """(tracer, fn, args, kwargs, result) → the result that the program sees."""
 
+Changes = Callable[[TracerView], Sequence[Change]]
+"""The changes of a run whose program has returned that no object of Python's shows, and that a later call may see."""
+
 Pass = Callable[[Any, Any], None]
 """(run, call): a check of a run whose program has returned: a `FinishedRun`, a `CallRecord` (run/finished_run.py)."""
+
+
+class TensorAttribute(NamedTuple):
+    """Who answers the reads and takes the writes of one attribute of tensors. A writer gets DELETED for `del`."""
+
+    read: Callable[[TracerView, Any], Any]
+    write: Callable[[TracerView, Any, Any], None]
 
 
 class NamedRules(NamedTuple):
@@ -51,6 +62,8 @@ class Feature:
         c_steps: planners for other callables without a rule.
         after: id(callable) → what becomes of the result of a call that has run natively.
         reads: type → who answers reads of the attributes of its instances.
+        tensor_attributes: name of an attribute of tensors → who answers for it, where Python is interpreted.
+        changes: the changes that no object of Python's shows (the `.grad` of a parameter).
         end: called when the program has returned, or raised (False), while operators are still recorded.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
@@ -66,6 +79,8 @@ class Feature:
     c_steps: tuple[Planner, ...] = ()
     after: Callable[[], Mapping[int, AfterCall]] | None = None
     reads: Mapping[type, Reader] | None = None
+    tensor_attributes: Mapping[str, TensorAttribute] | None = None
+    changes: Changes | None = None
     end: Callable[[TracerView, bool], None] | None = None
     before_end: tuple[Pass, ...] = ()
     guards: Callable[[Any, TracerView], None] | None = None

@@ -13,6 +13,8 @@ from dynamo_lite.capture.fakes.data_assignment import shows_same
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing import assemble
+from dynamo_lite.tracing.feature import TensorAttribute
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
@@ -86,6 +88,9 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
     if key == "__class__":
         type_queries.type_of(tracer, owner)
         return real_type(owner) if is_fake(owner) else value
+    attribute = _of_features(tracer, owner, key)
+    if attribute is not None:
+        return attribute.read(tracer, owner)
     if key == "grad" and (value is not None or _has_grad(tracer, owner)):
         tracer.refuse("tensor-attribute", name="grad")
     if key == "grad_fn" and value is not None:
@@ -135,6 +140,10 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None
     """The program sets an attribute of a tensor. Raises what ends the trace."""
     if is_wrapped(owner):
         return
+    attribute = _of_features(tracer, owner, key)
+    if attribute is not None:
+        attribute.write(tracer, owner, value)
+        return
     writes = tracer.own(TensorWrites)
     outside = not (is_fake(owner) or id(owner) in writes.wrappers) or tracer.recorder.is_input(owner)
     if key == "requires_grad" and value == owner.requires_grad:
@@ -180,6 +189,13 @@ def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
             namespace[key] = value
 
     return undo
+
+
+def _of_features(tracer: TracerView, owner: torch.Tensor, key: str) -> TensorAttribute | None:
+    """Return the record of the feature that answers for attribute `key` of a tensor."""
+    if not tracer.sees_python or is_wrapped(owner):
+        return None
+    return assemble.assembly().tensor_attributes.get(key)
 
 
 def _has_grad(tracer: TracerView, owner: torch.Tensor) -> bool:
