@@ -281,8 +281,8 @@ class InputLifter(GraphWriter):
         self._expected_state[id(tensor)] = tensor, fqn
 
     def is_lifted(self, tensor: torch.Tensor) -> bool:
-        """Whether the program has used this very outer tensor."""
-        return id(tensor) in self._lifted_by_id
+        """Whether the program has used this very outer tensor, or tensor of the earlier recording."""
+        return id(tensor) in self._lifted_by_id or id(tensor) in self._carried
 
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
         """The FakeTensor for `tensor`; a real tensor not seen before becomes a constant input.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dynamo_lite.features.training import backward, gradients
+from dynamo_lite.features.training import backward, gradients, optimizers
 from dynamo_lite.tracing.feature import Feature, NamedRules, TensorAttribute
 
 FEATURE = Feature(
     name="training",
-    state=(gradients.Gradients,),
+    state=(gradients.Gradients, optimizers.OptimizersSeen),
     named=(
         NamedRules(("torch.autograd:backward", "torch:Tensor.backward"), lambda name: backward.call_backward),
         NamedRules(("torch.autograd.graph:_engine_run_backward",), lambda name: backward.call_engine),
     ),
     tensor_attributes={"grad": TensorAttribute(gradients.read, gradients.write)},
+    function_steps=(optimizers.plan_step,),
     changes=gradients.changes,
     before_end=(gradients.judge,),
     refusals=("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left", "gradient-hook"),

@@ -182,12 +182,15 @@ def changes(tracer: TracerView) -> list[Change]:
 
 
 def _hidden(tracer: TracerView, slot: Slot) -> HiddenValue:
-    is_used = slot.start is not None and (is_fake(slot.start) or tracer.recorder.is_lifted(slot.start))
+    is_used = slot.start is not None and tracer.recorder.is_lifted(slot.start)
     is_alike = slot.start is not None and slot.value is not None and not is_used
     name = name_of(tracer, slot.owner, slot.number)
-    what = "is a tensor when the step begins, and None after it" if slot.value is None else "is None when the step "
-    if slot.value is not None:
-        what += "begins, and a tensor after it" if slot.start is None else "is used before the step replaces it"
+    if slot.value is None:
+        what = "is a tensor when the step begins, and None after it"
+    elif slot.start is None:
+        what = "is None when the step begins, and a tensor after it"
+    else:
+        what = "is used before the step replaces it"
     names = {"target": f"the .grad of {name}", "what": what}
     is_scratch = not slot.read_first or is_alike
     return HiddenValue(f"the .grad of {name}", describe(slot.value), is_scratch, "kept-gradient", names)
