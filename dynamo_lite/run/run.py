@@ -153,7 +153,7 @@ class Run:
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.own(TextsAtWork))
-            numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
+            numbers = number_methods.as_numbers(tracer.own(TextsAtWork), tracer.in_library)
             with self.recorder, refused, numbers, hashing.watched(tracer) as hashed, tracer.features.ended(tracer):
                 call.hashed, call.state = hashed, TorchState()
                 given, kept = call.leaves, []

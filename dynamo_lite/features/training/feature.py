@@ -15,6 +15,6 @@ FEATURE = Feature(
     tensor_attributes={"grad": TensorAttribute(gradients.read, gradients.write)},
     function_steps=(optimizers.plan_step,),
     changes=gradients.changes,
-    before_end=(gradients.judge,),
-    refusals=("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left", "gradient-hook"),
+    before_end=(gradients.judge, optimizers.judge),
+    refusals=("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left", "gradient-hook", "optimizer-state"),
 )

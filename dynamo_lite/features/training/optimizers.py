@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.optim import Optimizer
 
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 def _nothing() -> None: ...
@@ -25,13 +28,21 @@ _STEP = Optimizer.profile_hook_step(_nothing).__code__
 """The code of the wrapper that torch puts around the `step` of each class of optimizers."""
 
 
+class UsedOptimizer(NamedTuple):
+    """An optimizer from before the run, where the program first used it, and the names of its state then."""
+
+    optimizer: Optimizer
+    mark: Mark
+    names: frozenset[str]
+
+
 class OptimizersSeen(FeatureState):
     """The optimizers that the program has used, in order."""
 
     stays = "the names of state are given once"
 
     def __init__(self, tracer: TracerView) -> None:
-        self.all: list[Optimizer] = []
+        self.all: list[UsedOptimizer] = []
 
 
 def plan_step(tracer: TracerView, fn: FunctionType) -> Step | None:
@@ -44,13 +55,25 @@ def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     """The tensors in the state of an optimizer are state of the program."""
     seen = tracer.own(OptimizersSeen).all
     optimizer = args[0] if args else None
-    if not isinstance(optimizer, Optimizer) or any(one is optimizer for one in seen):
+    if not isinstance(optimizer, Optimizer) or any(one.optimizer is optimizer for one in seen):
         return NOT_HANDLED
-    prefix = "optimizer" if not seen else f"optimizer_{len(seen)}"
-    seen.append(optimizer)
-    for path, tensor in _tensors(optimizer):
-        tracer.recorder.expect_state(tensor, f"{prefix}.{path}")
+    if not tracer.heap.young_among((optimizer,)):
+        prefix = "optimizer" if not seen else f"optimizer_{len(seen)}"
+        tensors = dict(_tensors(optimizer))
+        seen.append(UsedOptimizer(optimizer, tracer.mark(), frozenset(tensors)))
+        for path, tensor in tensors.items():
+            tracer.recorder.expect_state(tensor, f"{prefix}.{path}")
     return NOT_HANDLED
+
+
+def judge(run: FinishedRun, call: CallRecord) -> None:
+    """A pass over a finished run: state that its first step has made would be made again by each call."""
+    for optimizer, mark, names in run.tracer.own(OptimizersSeen).all:
+        made = [path for path, tensor in _tensors(optimizer) if path not in names and is_fake(tensor)]
+        kind = type(optimizer).__qualname__
+        shown = ", ".join(made[:3]) + (", ..." if len(made) > 3 else "")
+        if made and not run.request.drops and not run.tracer.lets_pass(f"the first step of {kind} makes {shown}"):
+            raise run.tracer.refusal("optimizer-state", mark, optimizer=kind, names=shown)
 
 
 def _tensors(optimizer: Optimizer) -> Iterator[tuple[str, torch.Tensor]]:

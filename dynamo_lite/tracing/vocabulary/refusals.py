@@ -106,6 +106,13 @@ REFUSALS: dict[str, Refusal] = {
         "call zero_grad() (or set .grad to None) in the step, before backward() or at its end. To accumulate over "
         "calls, run the step once before the export, so that .grad is a tensor: the program keeps it as a buffer.",
     ),
+    "optimizer-state": Refusal(
+        errors.UnsupportedEffect,
+        "The first step of {optimizer} makes its state ({names}), which later steps change; the exported program "
+        "cannot make it.",
+        "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
+        'program then holds the state in buffers. Pass effects="drop" if each call is a first step.',
+    ),
     "input-gradient": Refusal(
         errors.UnsupportedEffect,
         "backward() leaves a gradient in {target}, an argument of the call: {old} before the step, {new} after it. An "
