@@ -38,9 +38,8 @@ def call_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     if not kwargs.get("accumulate_grad") or not tracer.sees_python:
         return NOT_HANDLED
     outputs, given, retain_graph, create_graph, inputs = args
-    lift = tracer.recorder.lift
-    outputs = tuple(tracer.recorder.guarded(lift, tensor) for tensor in outputs)
-    leaves = [tracer.recorder.guarded(lift, tensor) for tensor in inputs] or _leaves(outputs)
+    outputs = tuple(gradients.lifted(tracer, tensor) for tensor in outputs)
+    leaves = [gradients.lifted(tracer, tensor) for tensor in inputs] or _leaves(outputs)
     if not leaves:
         return NOT_HANDLED  # the engine raises
     for leaf in leaves:
@@ -98,9 +97,9 @@ def _accumulate(
     if old is None:
         new = gradient if is_own and not create_graph and _fits(leaf, gradient) else _copied(leaf, gradient)
     elif create_graph:
-        new = tracer.recorder.lift(old) + gradient
+        new = gradients.lifted(tracer, old) + gradient
     else:
-        tracer.recorder.lift(old).add_(gradient)  # eager adds in place: who holds the tensor sees it
+        gradients.lifted(tracer, old).add_(gradient)  # eager adds in place: who holds the tensor sees it
         new = old
     gradients.put(tracer, slot, new)
 

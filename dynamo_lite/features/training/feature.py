@@ -8,6 +8,7 @@ from dynamo_lite.tracing.feature import Feature, NamedRules, TensorAttribute
 FEATURE = Feature(
     name="training",
     state=(gradients.Gradients, optimizers.OptimizersSeen),
+    rules=lambda: gradients.SETTERS,
     named=(
         NamedRules(("torch.autograd:backward", "torch:Tensor.backward"), lambda name: backward.call_backward),
         NamedRules(("torch.autograd.graph:_engine_run_backward",), lambda name: backward.call_engine),

@@ -12,18 +12,20 @@ in slots of its own. At the end of the run each slot is compared with what the c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import GetSetDescriptorType
 from typing import Any
 
 import torch
 
-from dynamo_lite.interpreter.observer import DELETED
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.effects.descriptions import HiddenValue, describe
 from dynamo_lite.tracing.heap.journal import Change
-from dynamo_lite.tracing.interfaces import FeatureState, TracerView
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.program_points import Mark
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
 _LEFT: dict[int, tuple[torch.Tensor, Any]] = {}
 """id of an outer tensor → (the tensor, its gradient): the gradients that the run in progress has left, for a second
@@ -80,6 +82,7 @@ class Gradients(FeatureState):
         elif is_outside:
             start = _grad(owner if number is None else self._tracer.inputs.leaves[number])
             if start is not None and not is_fake(start):
+                lifted(self._tracer, owner)  # which gives it a name
                 recorder.expect_state(start, f"grad.{name_of(self._tracer, owner, number)}")
         return Slot(owner, start, start, is_outside, number, self._tracer.mark())
 
@@ -97,14 +100,20 @@ class Gradients(FeatureState):
             slot.value = saved.get(key, slot.start)
 
 
+def lifted(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
+    """Return the fake tensor for a tensor; what makes one is not part of the program."""
+    with unrecorded():
+        fake: torch.Tensor = tracer.recorder.guarded(tracer.recorder.lift, tensor)
+    return fake
+
+
 def name_of(tracer: TracerView, owner: torch.Tensor, number: int | None) -> str:
     """The name of a tensor in messages and in the program's state."""
     if number is not None:
         return str(tracer.inputs.names[number])
     if is_fake(owner):
         return "a tensor of the step"
-    fake = tracer.recorder.lift(owner)
-    return next((entry.fqn for entry in tracer.recorder.lifted if entry.fake is fake), "a tensor")
+    return next((entry.fqn for entry in tracer.recorder.lifted if entry.tensor is owner), "a tensor")
 
 
 def _grad(tensor: Any) -> Any:
@@ -131,18 +140,30 @@ def write(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
     put(tracer, slot, value)
 
 
+def call_setter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`torch.Tensor.grad.__set__(x, value)`, and `__delete__(x)`: the descriptor of `.grad`."""
+    is_gradient = len(args) > 1 and args[0] is _DESCRIPTOR and isinstance(args[1], torch.Tensor)
+    if not is_gradient or not tracer.sees_python or is_wrapped(args[1]):
+        return NOT_HANDLED
+    write(tracer, args[1], args[2] if len(args) > 2 else None)
+    return None
+
+
+_DESCRIPTOR: Any = torch.Tensor.grad
+SETTERS: dict[int, Step] = dict.fromkeys(map(id, (GetSetDescriptorType.__set__, GetSetDescriptorType.__delete__)), call_setter)
+
+
 def put(tracer: TracerView, slot: Slot, value: Any) -> None:
     """`value` is the gradient of a tensor from now on."""
     slot.value, slot.is_written, slot.mark = value, True, tracer.mark()
 
 
 def _check_fits(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
-    recorder = tracer.recorder
-    stand_in = recorder.guarded(recorder.lift, owner).detach()
-    given = recorder.guarded(recorder.lift, value) if isinstance(value, torch.Tensor) else value
-    with DisableTorchFunction():
-        stand_in.grad = given
-        stand_in.grad = None
+    stand_in = lifted(tracer, owner)
+    given = lifted(tracer, value) if isinstance(value, torch.Tensor) else value
+    with unrecorded():
+        probe = stand_in.detach()
+        probe.grad = given
 
 
 def judge(run: FinishedRun, call: CallRecord) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.optim import Optimizer
 
+from dynamo_lite.features.training.gradients import Gradients
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun
@@ -47,8 +48,22 @@ class OptimizersSeen(FeatureState):
 
 def plan_step(tracer: TracerView, fn: FunctionType) -> Step | None:
     """Return the step of the call plan of `Optimizer.step`, or of a method that comes before it."""
-    is_own = original_code(fn.__code__) is _STEP or fn is Optimizer.zero_grad
-    return _note_state if is_own and tracer.sees_python else None
+    if not tracer.sees_python:
+        return None
+    if original_code(fn.__code__) is _STEP:
+        return _before_step
+    return _note_state if fn is Optimizer.zero_grad else None
+
+
+def _before_step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`optimizer.step()`: noted if it will change nothing."""
+    _note_state(tracer, fn, args, kwargs)
+    optimizer = args[0] if args else None
+    if isinstance(optimizer, Optimizer) and len(args) == 1 and not kwargs:  # a closure would make the gradients
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        if all(tracer.own(Gradients).of(parameter).value is None for parameter in parameters):
+            tracer.note(f"{type(optimizer).__qualname__}.step() changes nothing: none of its parameters has a gradient")
+    return NOT_HANDLED
 
 
 def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

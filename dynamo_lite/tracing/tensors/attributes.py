@@ -136,22 +136,22 @@ def drop(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
     return True
 
 
-def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None:
-    """The program sets an attribute of a tensor. Raises what ends the trace."""
+def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
+    """The program sets an attribute of a tensor. Raises what ends the trace. True: a feature keeps the value itself."""
     if is_wrapped(owner):
-        return
+        return False
     attribute = _of_features(tracer, owner, key)
     if attribute is not None:
         attribute.write(tracer, owner, value)
-        return
+        return True
     writes = tracer.own(TensorWrites)
     outside = not (is_fake(owner) or id(owner) in writes.wrappers) or tracer.recorder.is_input(owner)
     if key == "requires_grad" and value == owner.requires_grad:
-        return
+        return False
     if outside and drop(tracer, owner, key, value):
-        return
+        return False
     if outside and key == "requires_grad" and type(value) is bool and toggled_flags.toggle(tracer, owner):
-        return
+        return False
     taken = is_fake(owner) and stand_in_names.is_hidden(key) and not tracer.in_library()
     if key == "grad" or (outside and key != "data" and key not in _PARTS) or taken:
         tracer.refuse("tensor-attribute", name=key)
@@ -161,6 +161,7 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None
         writes.made_leaf = writes.made_leaf or tracer.mark()
     elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):
         tracer.refuse("tensor-data-assigned", name="data")
+    return False
 
 
 def check_around(tracer: TracerView, tensor: torch.Tensor, does: str) -> None:
