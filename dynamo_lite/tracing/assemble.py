@@ -66,7 +66,8 @@ def _joined(tables: Iterable[tuple[str, Any]]) -> dict[Any, Any]:
         count = len(rows) + len(table)
         rows.update(table)
         if len(rows) != count:
-            raise InternalError(f"the feature {name!r} and one before it have a row for the same callable, type or attribute")
+            same = "the same callable, type or attribute"
+            raise InternalError(f"the feature {name!r} and one before it have a row for {same}")
     return rows
 
 

@@ -34,7 +34,8 @@ def call_backward(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
 
 
 def call_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """_engine_run_backward(outputs, gradients, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)"""
+    """_engine_run_backward(outputs, gradients, retain_graph, create_graph, inputs, allow_unreachable=,
+    accumulate_grad=)"""
     if not kwargs.get("accumulate_grad") or not tracer.sees_python:
         return NOT_HANDLED
     outputs, given, retain_graph, create_graph, inputs = args

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dynamo_lite.features.training import backward, gradients, optimizers
 from dynamo_lite.tracing.feature import Feature, NamedRules, TensorAttribute
+from dynamo_lite.tracing.policy import skipped_calls
 
 FEATURE = Feature(
     name="training",
     state=(gradients.Gradients, optimizers.OptimizersSeen),
     rules=lambda: gradients.SETTERS,
     named=(
-        NamedRules(("torch.autograd:backward", "torch:Tensor.backward"), lambda name: backward.call_backward),
+        NamedRules(skipped_calls.BACKWARD, lambda name: backward.call_backward),
         NamedRules(("torch.autograd.graph:_engine_run_backward",), lambda name: backward.call_engine),
     ),
     tensor_attributes={"grad": TensorAttribute(gradients.read, gradients.write)},
     function_steps=(optimizers.plan_step,),
     changes=gradients.changes,
     before_end=(gradients.judge, optimizers.judge),
-    refusals=("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left", "gradient-hook", "optimizer-state"),
+    refusals=(
+        *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
+        *("gradient-hook", "optimizer-state", "tensor-attribute"),
+    ),
 )

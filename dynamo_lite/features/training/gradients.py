@@ -150,7 +150,10 @@ def call_setter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
 
 
 _DESCRIPTOR: Any = torch.Tensor.grad
-SETTERS: dict[int, Step] = dict.fromkeys(map(id, (GetSetDescriptorType.__set__, GetSetDescriptorType.__delete__)), call_setter)
+SETTERS: dict[int, Step] = {
+    id(GetSetDescriptorType.__set__): call_setter,
+    id(GetSetDescriptorType.__delete__): call_setter,
+}
 
 
 def put(tracer: TracerView, slot: Slot, value: Any) -> None:

@@ -93,9 +93,9 @@ def _writer(slot: Any) -> Handler:
 
 def _deleter(slot: Any) -> Handler:
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if vm.before_write is not None and len(args) == 2:
-            if vm.before_write("attr", args[0], _plain(args[1]), DELETED):
-                return None
+        is_told = vm.before_write is not None and len(args) == 2
+        if is_told and vm.before_write("attr", args[0], _plain(args[1]), DELETED):
+            return None
         return vm.trampolines.call(slot, args, kwargs)
 
     return handler

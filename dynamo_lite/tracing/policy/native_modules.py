@@ -198,8 +198,9 @@ INTERPRETED = frozenset(
     )
 )
 """Functions that are interpreted though they are trusted. affine_grid takes min() of sizes to reject those that are not
-positive, which in C decides which size is the smallest. backward() runs the engine (features/training). Those of inspect look at flags and names in the code object of
-a function that they are given: natively they would find its trampoline's."""
+positive, which in C decides which size is the smallest. backward() runs the engine, which features/training answers.
+Those of inspect look at flags and names in the code object of a function that they are given: natively they would find
+its trampoline's."""
 
 
 def report() -> str:

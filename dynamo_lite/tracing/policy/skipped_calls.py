@@ -312,3 +312,9 @@ DISPATCH_MODES: tuple[str, ...] = (
     "torch.utils._python_dispatch:TorchDispatchMode.__enter__",
     "torch.utils._python_dispatch:_push_mode",
 )
+
+# Runs the autograd engine for its effect on `.grad`: features/training has the rules, and strict=False refuses them.
+BACKWARD: tuple[str, ...] = (
+    "torch.autograd:backward",
+    "torch:Tensor.backward",
+)

@@ -288,9 +288,7 @@ def _asked(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Cal
 
 
 @contextmanager
-def as_numbers(
-    texts: TextsAtWork | None = None, in_library: Callable[[], bool] | None = None
-) -> Iterator[None]:
+def as_numbers(texts: TextsAtWork | None = None, in_library: Callable[[], bool] | None = None) -> Iterator[None]:
     """Open a context in which symbolic sizes behave like numbers for the program in this thread.
 
     `texts` determines whether a number is for a string that has not been read yet: then it is not taken.

@@ -209,7 +209,8 @@ def call_getter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     """`torch.Tensor.grad_fn.__get__(x)`, `CellType.cell_contents.__get__(c)`: the descriptor of an attribute."""
     if len(args) < 2 or tracer.in_library():
         return NOT_HANDLED
-    if not is_fake(args[1]):
+    is_answered = isinstance(args[1], torch.Tensor) and _of_features(tracer, args[1], args[0].__name__) is not None
+    if not is_fake(args[1]) and not is_answered:
         _read_by_getter(tracer, args[1], args[0].__name__)
         return NOT_HANDLED
     return read_attribute(tracer, args[1], args[0].__name__, fn(*args, **kwargs))
