@@ -175,6 +175,9 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     Those of arguments are refused; those of parameters are noted, or refused with effects="exact"."""
     left: list[str] = []
     for slot in run.tracer.own(Gradients):
+        if slot.is_outside and slot.start is not None and run.tracer.recorder.is_lifted(slot.start):
+            name = name_of(run.tracer, slot.owner, slot.number)
+            run.tracer.note(f"{name}.grad is the buffer grad.{name}; another tensor that is assigned later is not read")
         if not slot.is_outside or slot.value is slot.start:
             continue
         name = name_of(run.tracer, slot.owner, slot.number)

@@ -87,8 +87,12 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
         made = [path for path, tensor in _tensors(optimizer) if path not in names and is_fake(tensor)]
         kind = type(optimizer).__qualname__
         shown = ", ".join(made[:3]) + (", ..." if len(made) > 3 else "")
-        if made and not run.request.drops and not run.tracer.lets_pass(f"the first step of {kind} makes {shown}"):
-            raise run.tracer.refusal("optimizer-state", mark, optimizer=kind, names=shown)
+        if not made:
+            continue
+        refusal = run.tracer.refusal("optimizer-state", mark, optimizer=kind, names=shown)
+        if not run.request.drops and not run.tracer.lets_pass(f"the first step of {kind} makes {shown}"):
+            raise refusal
+        run.refused_effects.append(refusal)
 
 
 def _tensors(optimizer: Optimizer) -> Iterator[tuple[str, torch.Tensor]]:
