@@ -1,7 +1,7 @@
 """Reading `.grad` of a parameter
 
-A gradient that an earlier backward pass left is state: the program holds it as a buffer. Another tensor that is assigned
-to `.grad` after the export is not read, which is noted.
+A gradient that an earlier backward pass left is state: the program holds it as a buffer. Another tensor that is
+assigned to `.grad` after the export is not read, which is noted.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Parameters are the user's own objects, whose `.grad` a trace must not set: the run keeps what the program finds there
 in slots of its own. At the end of the run each slot is compared with what the call found:
 
-- None, or the same tensor: nothing is left to say. A tensor that was there before the export is a buffer of the program
+- None, or the same tensor: nothing changes. A tensor that was there before the export is a buffer of the program
   if the step uses it (zero_grad(set_to_none=False), accumulation over calls).
 - Overwritten before it is read: scratch. The program does not set `.grad`, which is noted.
 - Otherwise a second trace, from the gradients that the first has left, decides (run/second_trace.py).

@@ -89,10 +89,10 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
         shown = ", ".join(made[:3]) + (", ..." if len(made) > 3 else "")
         if not made:
             continue
-        refusal = run.tracer.refusal("optimizer-state", mark, optimizer=kind, names=shown)
+        error = run.tracer.refusal("optimizer-state", mark, optimizer=kind, names=shown)
         if not run.request.drops and not run.tracer.lets_pass(f"the first step of {kind} makes {shown}"):
-            raise refusal
-        run.refused_effects.append(refusal)
+            raise error
+        run.refused_effects.append(error)
 
 
 def _tensors(optimizer: Optimizer) -> Iterator[tuple[str, torch.Tensor]]:

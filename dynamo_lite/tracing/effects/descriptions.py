@@ -44,20 +44,23 @@ def is_globals(owner: Any) -> bool:
 
 
 class HiddenValue(NamedTuple):
-    """The new value of a place that is not a Python object: a text for people, and the refusal of a change that a
-    later call would see. is_scratch: the next call overwrites it before it is read."""
+    """The new value of a place that is not a Python object, for people.
+
+    is_scratch: whether the next call overwrites it before it is read
+    id, names: the error for a change that a later call would see
+    """
 
     place: str
     text: str
     is_scratch: bool
-    refusal: str
+    id: str
     names: dict[str, Any]
 
 
 def error(tracer: TracerView, change: Change, reason: str | None = None) -> GraphBreak:
     """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     if isinstance(change.new, HiddenValue):
-        return tracer.refusal(change.new.refusal, change.mark, **change.new.names)
+        return tracer.refusal(change.new.id, change.mark, **change.new.names)
     target = describe_target(tracer, change)
     registry = registries_of(tracer.root).get(id(change.owner))
     if registry is not None and registry[0] == "_parameters":
