@@ -17,6 +17,7 @@ from dynamo_lite.features.training import gradients
 from dynamo_lite.features.training.gradients import Gradients
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_operators import OpOverload
 from dynamo_lite.tracing.higher_order.autograd import with_engine
 from dynamo_lite.tracing.interfaces import TracerView
 
@@ -130,7 +131,7 @@ def _shared(found: Sequence[torch.Tensor]) -> set[int]:
 def _is_made_after(tracer: TracerView, gradient: torch.Tensor, before: set[fx.Node]) -> bool:
     """Whether an operator of the backward has made the memory of a gradient."""
     node: Any = tracer.recorder.node_of(gradient)
-    while node not in before and isinstance(node.target, torch._ops.OpOverload):
+    while node not in before and isinstance(node.target, OpOverload):
         if all(returned.alias_info is None for returned in node.target._schema.returns):
             return len(node.target._schema.returns) > 0
         node = next(iter(node.all_input_nodes), None)
