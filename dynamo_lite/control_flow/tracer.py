@@ -157,12 +157,12 @@ class ForkingTracer(Tracer):
             self._check_iterators((owner,))
         super().on_look(how, owner, key)
 
-    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> bool | None:
         if kind == "inplace":
             uses.check_in_place(owner, value)
         if kind == "attr":
             uses.check_item(self, owner, "given an attribute")
-        super().before_write(kind, owner, key, value)
+        return super().before_write(kind, owner, key, value)
 
     def on_read(self, how: str, owner: Any, key: Any, value: Any) -> Any:
         if how == "attr":

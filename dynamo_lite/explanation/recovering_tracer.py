@@ -110,14 +110,15 @@ class LenientTracer(Tracer):
             self.found(abort.error, "the value of the example was read")
             return value
 
-    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> bool | None:
         try:
-            super().before_write(kind, owner, key, value)
+            return super().before_write(kind, owner, key, value)
         except Abort as abort:
             if getattr(abort.error, "id", None) != _TENSOR_ATTRIBUTE:
                 raise
             self.journal.on_rollback(_attribute_as_it_is(owner, key))
             self.found(abort.error, "the attribute was set for the rest of the run")
+            return None
 
     def on_truth(self, value: Any) -> Any:
         answer = super().on_truth(value)

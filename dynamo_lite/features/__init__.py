@@ -13,6 +13,7 @@ from dynamo_lite.features.output.feature import FEATURE as OUTPUT
 from dynamo_lite.features.randomness.feature import FEATURE as RANDOMNESS
 from dynamo_lite.features.texts.feature import FEATURE as TEXTS
 from dynamo_lite.features.tracebacks.feature import FEATURE as TRACEBACKS
+from dynamo_lite.features.training.feature import FEATURE as TRAINING
 from dynamo_lite.tracing import assemble
 
 FEATURES = (
@@ -29,6 +30,7 @@ FEATURES = (
     distributed.FEATURE,
     pickles.FEATURE,
     torchscript.FEATURE,
+    TRAINING,
 )
 
 assemble.use(FEATURES)

@@ -95,8 +95,9 @@ class Observer:
         exist), or "global" (neither these globals nor the builtins have the name `key`).
         """
 
-    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
-        """Before the program stores `value` (or DELETED). Raising refuses the write."""
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> bool | None:
+        """Before the program stores `value` (or DELETED). Raising refuses the write. True, for an attribute ("attr"):
+        the observer keeps the value itself, and the object stays as it is."""
 
     def before_raise(self, error: BaseException) -> None:
         """Before `raise error`, which sets the exception's traceback and context."""

@@ -204,6 +204,8 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     for value in contents.containers(call.result) if emptied else ():
         emptied.pop(id(value), None)  # the next call empties it in the caller's hands
     run.effects = classify.classify(run.tracer)
+    for change in run.tracer.features.changes(run.tracer):
+        (run.effects.dropped if change.new.is_scratch else run.effects.pending).append(change)
     dying_objects.check(run.tracer, run.effects)
     run.made = run.effects.made
 

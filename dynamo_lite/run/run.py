@@ -151,7 +151,7 @@ class Run:
         call = self._begin()
         try:
             features, in_text = tracer.features, tracer.features.answers.get("size in text")
-            numbers = number_methods.as_numbers(in_text and partial(in_text, tracer))
+            numbers = number_methods.as_numbers(in_text and partial(in_text, tracer), tracer.in_library)
             with self.recorder, features.around(tracer), numbers, features.ended(tracer):
                 call.state = TorchState()
                 given, kept = call.leaves, []

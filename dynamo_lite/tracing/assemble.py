@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -19,8 +19,10 @@ from dynamo_lite.tracing.feature import (
     NamedRules,
     Pass,
     Planner,
+    TensorAttribute,
 )
 from dynamo_lite.tracing.feature_state import FeatureState
+from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Step, TracerView
 
 _UNTYPED = EVENTS.keys() | ANSWERED_EVENTS.keys()
@@ -79,6 +81,16 @@ class Assembly:
             for context in self.contexts:
                 stack.enter_context(context(tracer))
             yield
+
+    def changes(self, tracer: TracerView) -> Sequence[Change]:
+        """Return the changes of a finished run that no object of Python's shows."""
+        found = self.answers.get("changes")
+        return () if found is None else found(tracer)
+
+    def tensor_attribute(self, tracer: TracerView, owner: Any, name: str) -> TensorAttribute | None:
+        """Return the record of the feature that answers for an attribute of a tensor."""
+        answer = self.answers.get("tensor attribute")
+        return None if answer is None else answer(tracer, owner, name)
 
     @contextmanager
     def ended(self, tracer: TracerView) -> Iterator[None]:

@@ -25,6 +25,13 @@ Pass = Callable[[Any, Any], None]
 """(run, call): a check of a run whose program has returned: a `FinishedRun`, a `CallRecord` (run/finished_run.py)."""
 
 
+class TensorAttribute(NamedTuple):
+    """Who answers the reads and takes the writes of one attribute of tensors. A writer gets DELETED for `del`."""
+
+    read: Callable[[TracerView, Any], Any]
+    write: Callable[[TracerView, Any, Any], None]
+
+
 class NamedRules(NamedTuple):
     """Rules of callables that are known by name, so that no module is imported for their sake.
 
@@ -67,6 +74,8 @@ ANSWERED_EVENTS: Mapping[str, str] = {
     "number in text": "(tracer, node) → a number in place of one known at run time only, for such a text; or None",
     "identity": "(tracer, left, right) → `left is right` in eager, of two objects",
     "drawn": "(tracer, operator, args, kwargs) → the result of an operator that is given a torch.Generator; or None",
+    "changes": "(tracer) → the changes of a run that no object of Python's shows, and that a later call may see",
+    "tensor attribute": "(tracer, owner, name) → the `TensorAttribute` that answers for it; or None",
     "unrecordable": "(tracer, name, fn, args, kwargs) → the result of a function that differs from call to call",
 }
 """Event → parameters, answer and meaning. One feature may listen."""

@@ -252,13 +252,12 @@ class Tracer(Refusing):
             listener(self, owner, key)
         self.reads.look(how, owner, key)
 
-    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> bool | None:
         by_name = None
         if kind == "attr":
             writer = self._writers[type(owner)]
             if writer is not None:
-                writer(self, owner, key, value)
-                return
+                return writer(self, owner, key, value)
             by_name = write_plans.BY_NAME.get(key)
         if kind != "inplace":
             self.reads.write(kind, owner, key, value)
@@ -268,6 +267,7 @@ class Tracer(Refusing):
             by_name(self, owner, key, value)
         if kind != "inplace" or not is_tensor(owner):
             self.writes.before_write(kind, owner, key)
+        return None
 
     def before_raise(self, error: BaseException) -> None:
         self.writes.before_raise(error)

@@ -1,6 +1,7 @@
 """Listeners for writes of attributes: by the type of the object, and by the attribute's name.
 
-A writer `(tracer, owner, key, value)` replaces the access log and the journal, for objects that these do not follow.
+A writer `(tracer, owner, key, value)` replaces the access log and the journal, for objects that these do not follow. It
+returns True if the feature that answers for the attribute keeps the value itself.
 The table is used once per type and run; an object without a writer costs one look-up. Listeners for every write while a
 feature is awake are in calls/plans.py.
 """
@@ -17,12 +18,13 @@ from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.tensors import attributes
 
-Writer = Callable[[TracerView, Any, str, Any], None]
+Writer = Callable[[TracerView, Any, str, Any], bool]
 
 
-def _give_dict(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
+def _give_dict(tracer: TracerView, owner: Any, key: str, value: Any) -> bool:
     tracer.own(OwnedDicts).given(owner, value)
     tracer.journal.touch(value, "items")  # what the object is given from now on goes there
+    return False
 
 
 BY_NAME: dict[str, Writer] = dict.fromkeys(instance_dicts.NAMES, _give_dict)

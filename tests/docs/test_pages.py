@@ -22,6 +22,7 @@ PAGES = (
     "docs/why_refused.md",
     "docs/why_constant.md",
     "docs/branch_on_data.md",
+    "docs/training_step.md",
     "docs/several_entry_points.md",
 )
 SLOW = ("aoti_compile_and_package", "onnx")

@@ -95,7 +95,7 @@ class Fingerprint:
         autocasts: list[str] = []
         inputs = 0
         for node in self.recorder.level.graph.nodes:
-            if node in self._digests or is_metadata_assertion(node):
+            if node in self._digests or is_metadata_assertion(node) or _is_of_the_profiler(node):
                 continue
             if is_marker(node):
                 _follow(autocasts, node)
@@ -327,3 +327,8 @@ def _numbered(value: Any, numbers: dict[fx.Node, str]) -> Any:
     if isinstance(value, dict):
         return tuple((key, _numbered(v, numbers)) for key, v in value.items())
     return (type(value).__qualname__, repr(value))
+
+
+def _is_of_the_profiler(node: fx.Node) -> bool:
+    """Whether a node opens or closes a region of the profiler, which the program does not keep."""
+    return getattr(node.target, "namespace", None) == "profiler"

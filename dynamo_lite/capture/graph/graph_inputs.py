@@ -68,6 +68,7 @@ class InputLifter(GraphWriter):
         self._root = root
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
+        self._expected_state: dict[int, tuple[torch.Tensor, str]] = {}
         self._unregistered_buffers: dict[int, tuple[torch.Tensor, bool]] | None = None
         self._outside: dict[int, int | None] = {}  # id of an outer tensor's fake tensor: its number as input
         self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's fake tensor: the tensor itself
@@ -192,6 +193,11 @@ class InputLifter(GraphWriter):
             fqn = self._fresh_fqn("lifted_parameter")
             (name,) = lifted_names([("p_", fqn)], self._used_names)
             return self._lift(tensor, LiftedKind.PARAMETER, fqn, name)
+        expected = self._expected_state.get(id(tensor))
+        if expected is not None and expected[0] is tensor and not tensor.requires_grad:
+            fqn = self._free_fqn(expected[1])
+            (name,) = lifted_names([("b_", fqn)], self._used_names)
+            return self._lift(tensor, LiftedKind.BUFFER, fqn, name, True)
         persistent = self._buffer_of_unregistered(tensor)
         if persistent is not None:
             fqn = self._fresh_fqn("lifted_buffer")
@@ -266,6 +272,17 @@ class InputLifter(GraphWriter):
     def _fresh_fqn(self, base: str) -> str:
         taken = {lifted.fqn for lifted in self.lifted}
         return next(name for n in count() if (name := f"{base}_{n}") not in taken)
+
+    def _free_fqn(self, fqn: str) -> str:
+        return self._fresh_fqn(fqn) if any(lifted.fqn == fqn for lifted in self.lifted) else fqn
+
+    def expect_state(self, tensor: torch.Tensor, fqn: str) -> None:
+        """`tensor`, which no module registers, is state that the program may change: lifted as the buffer `fqn`."""
+        self._expected_state[id(tensor)] = tensor, fqn
+
+    def is_lifted(self, tensor: torch.Tensor) -> bool:
+        """Whether the program has used this very outer tensor, or tensor of the earlier recording."""
+        return id(tensor) in self._lifted_by_id or id(tensor) in self._carried
 
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
         """The FakeTensor for `tensor`; a real tensor not seen before becomes a constant input.

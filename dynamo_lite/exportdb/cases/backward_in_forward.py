@@ -1,7 +1,7 @@
-"""A backward pass in forward
+"""backward() in a branch on data
 
-`backward()` runs the autograd engine for its effect: it adds to `.grad` of the parameters, which outlives the call. A
-function that returns its gradients says the same by operators.
+`backward()` in forward is captured (see `training_step`), but not in a branch or a loop on data: a side returns values,
+and the `.grad` of a tensor from outside is not one of them. Make the choice part of the loss.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = ("autograd", "training", "effects")
+TAGS = ("autograd", "training", "control flow")
 ERROR = "backward-in-forward"
 
 
@@ -19,9 +19,14 @@ class Module(nn.Module):
         self.weight = nn.Parameter(torch.ones(3))
 
     def forward(self, x: Tensor) -> Tensor:
-        (x * self.weight).sin().sum().backward()  # stops here
+        self.zero_grad()
+        loss = (x * self.weight).sum()
+        if x.sum() > 0:
+            loss.backward()  # stops here
+        else:
+            (-loss).backward()
         assert self.weight.grad is not None
-        return self.weight.grad
+        return self.weight.grad + 0
 
 
 class Rewrite(nn.Module):
@@ -30,9 +35,16 @@ class Rewrite(nn.Module):
         self.weight = nn.Parameter(torch.ones(3))
 
     def forward(self, x: Tensor) -> Tensor:
-        (grad,) = torch.autograd.grad((x * self.weight).sin().sum(), [self.weight])
-        return grad
+        self.zero_grad()
+        loss = (x * self.weight).sum()
+        torch.where(x.sum() > 0, loss, -loss).backward()
+        assert self.weight.grad is not None
+        return self.weight.grad + 0
 
 
 def inputs() -> tuple[Tensor, ...]:
-    return (torch.randn(3),)
+    return (torch.ones(3),)
+
+
+def other_inputs() -> list[tuple[Tensor, ...]]:
+    return [(-torch.ones(3),)]

@@ -1,6 +1,7 @@
 """Reading `.grad` of a parameter
 
-A parameter's gradient is what an earlier backward pass left; a program has no input for it. Pass the gradient in.
+A gradient that an earlier backward pass left is state: the program holds it as a buffer. Another tensor that is
+assigned to `.grad` after the export is not read, which is noted.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 TAGS = ("effects", "tensors", "training")
-ERROR = "tensor-attribute"
 
 
 class Module(nn.Module):
@@ -19,19 +19,10 @@ class Module(nn.Module):
         self.weight.grad = torch.full((3,), 0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        grad = self.weight.grad  # stops here
+        grad = self.weight.grad
         assert grad is not None
-        return x * grad
-
-
-class Rewrite(nn.Module):
-    def forward(self, x: Tensor, grad: Tensor) -> Tensor:
         return x * grad
 
 
 def inputs() -> tuple[Tensor, ...]:
     return (torch.randn(3),)
-
-
-def rewrite_inputs() -> tuple[Tensor, ...]:
-    return (torch.randn(3), torch.full((3,), 0.5))

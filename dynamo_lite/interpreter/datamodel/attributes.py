@@ -102,8 +102,8 @@ def getattr_(vm: Any, obj: Any, name: str) -> Any:
 
 def setattr_(vm: Any, obj: Any, name: str, value: Any) -> None:
     """`obj.name = value`. A function stored on a class gets its trampoline: the class may be in use by C already."""
-    if vm.before_write is not None:
-        vm.before_write("attr", obj, name, value)
+    if vm.before_write is not None and vm.before_write("attr", obj, name, value):
+        return
     if name == "__code__" and type(obj) is FunctionType:
         vm.trampolines.disarm(obj)  # CPython compares the new code with the old, which must be the program's
     vm.trampolines.apply_shallow(setattr, obj, name, value)
@@ -113,8 +113,8 @@ def setattr_(vm: Any, obj: Any, name: str, value: Any) -> None:
 
 def delattr_(vm: Any, obj: Any, name: str) -> None:
     """`del obj.name`."""
-    if vm.before_write is not None:
-        vm.before_write("attr", obj, name, DELETED)
+    if vm.before_write is not None and vm.before_write("attr", obj, name, DELETED):
+        return
     vm.trampolines.apply_shallow(delattr, obj, name)
 
 

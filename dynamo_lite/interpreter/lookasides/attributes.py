@@ -81,8 +81,8 @@ def _writer(slot: Any) -> Handler:
         if len(args) != 3 or kwargs:
             return vm.trampolines.call(slot, args, kwargs)
         obj, name, value = args
-        if vm.before_write is not None:
-            vm.before_write("attr", obj, _plain(name), value)
+        if vm.before_write is not None and vm.before_write("attr", obj, _plain(name), value):
+            return None
         vm.trampolines.call(slot, args)
         if issubclass(type(obj), type):
             datamodel.class_changed(vm, obj, _plain(name), value)
@@ -93,8 +93,9 @@ def _writer(slot: Any) -> Handler:
 
 def _deleter(slot: Any) -> Handler:
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if vm.before_write is not None and len(args) == 2:
-            vm.before_write("attr", args[0], _plain(args[1]), DELETED)
+        is_told = vm.before_write is not None and len(args) == 2
+        if is_told and vm.before_write("attr", args[0], _plain(args[1]), DELETED):
+            return None
         return vm.trampolines.call(slot, args, kwargs)
 
     return handler

@@ -15,6 +15,7 @@ from dynamo_lite.guards.values import is_atom, ordered_keys, same_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.assumptions.guard_builder import GuardBuilder
 from dynamo_lite.tracing.heap.accesses import VIEWS, Site
+from dynamo_lite.tracing.policy.skipped_calls import UNGUARDED
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.contents import keys_and_items
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -42,6 +43,8 @@ class ContainerPlaces(GuardBuilder):
                     self.place(value.default_factory, self.child(source, "slot", "default_factory"), site)
                 return
             if type(value) is dict and (id(value) in self._reads.namespaces):
+                if f"{value.get('__name__')}:{key}" in UNGUARDED:
+                    return
                 self.place(value[key], self.child(source, step, key), site, fixed=True)
                 return
             self.place(dict.__getitem__(value, key), self.child(source, step, key), site)

@@ -189,7 +189,6 @@ _NAMED: tuple[NamedRules, ...] = (
     NamedRules(skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container),
     NamedRules(skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor")),
     NamedRules(skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode")),
-    NamedRules(skipped_calls.BACKWARD, _refusal("backward-in-forward")),
     NamedRules(skipped_calls.TRUE_WHILE_TRACING, _true),
 )
 """The rules of callables that are known by name; the later of two rows counts."""

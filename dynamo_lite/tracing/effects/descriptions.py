@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import nn
@@ -43,8 +43,24 @@ def is_globals(owner: Any) -> bool:
     return type(owner) is dict and "__name__" in owner and "__builtins__" in owner
 
 
+class HiddenValue(NamedTuple):
+    """The new value of a place that is not a Python object, for people.
+
+    is_scratch: whether the next call overwrites it before it is read
+    id, names: the error for a change that a later call would see
+    """
+
+    place: str
+    text: str
+    is_scratch: bool
+    id: str
+    names: dict[str, Any]
+
+
 def error(tracer: TracerView, change: Change, reason: str | None = None) -> GraphBreak:
     """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
+    if isinstance(change.new, HiddenValue):
+        return tracer.refusal(change.new.id, change.mark, **change.new.names)
     target = describe_target(tracer, change)
     registry = registries_of(tracer.root).get(id(change.owner))
     if registry is not None and registry[0] == "_parameters":
@@ -66,6 +82,8 @@ class NameRoots(Protocol):
 def describe_target(place: NameRoots, change: Change) -> str:
     """The changed place as Python names it (self.layers[0].count, CONFIG['n']), or in words where it has no name."""
     owner = change.owner
+    if isinstance(change.new, HiddenValue):
+        return change.new.place
     if change.part == "cell":
         return "a variable of an enclosing function"
     if isinstance(owner, nn.Module) and change.part == "attributes":
@@ -141,6 +159,8 @@ def describe(value: Any, limit: int = 80) -> str:
     """A short text for an error message; never a tensor's data."""
     if value is MISSING:
         return "nothing"
+    if isinstance(value, HiddenValue):
+        return value.text
     if isinstance(value, Order):
         return str(value) if len(str(value)) <= limit else "one order of its keys"
     if isinstance(value, torch.Tensor):

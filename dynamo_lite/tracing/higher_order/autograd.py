@@ -26,7 +26,12 @@ class SavedHooks(NamedTuple):
 
 
 def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """torch.autograd.grad: the engine runs on the fake tensors, and its operators are recorded like any others.
+    """torch.autograd.grad: the engine runs on the fake tensors, and its operators are recorded like any others."""
+    return with_engine(tracer, fn, args, kwargs, "torch.autograd.grad")
+
+
+def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
+    """Interpret `fn`, a Python function of torch that runs the autograd engine, on the fake tensors of its arguments.
 
     That needs their real autograd graph, which cached results do not have: the trace is made again without them.
     """
@@ -36,7 +41,7 @@ def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     if tracer.own(UnlikeSides).lost:  # loops whose results are detached
         tracer.refuse("control-flow-gradient")
     if recorder.memory is not Memory.AUTOGRAD:
-        tracer.abort(Inexact("torch.autograd.grad needs the autograd graph of every operator", Memory.AUTOGRAD))
+        tracer.abort(Inexact(f"{name} needs the autograd graph of every operator", Memory.AUTOGRAD))
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: recorder.guarded(recorder.lift, t), (args, kwargs))
     try:
         return tracer.vm.interpret_function(fn, args, kwargs)

@@ -185,7 +185,9 @@ def compiling(tracer: TracerView) -> bool:
     row = _branch_at_work(tracer, _COMPILING)
     if row is not None and (fused := _NOTES.get((row.module, row.function))) is not None:
         _note(tracer, fused)
-    return True if row is None else row.answer
+    if row is None:
+        return EAGER if _is_in(tracer, "torch.optim.") else EXPORTING
+    return row.answer
 
 
 def has_torch_function(tracer: TracerView, ask: Callable[[], Any]) -> Any:
@@ -202,6 +204,13 @@ def has_torch_function(tracer: TracerView, ask: Callable[[], Any]) -> Any:
 def _branch_at_work(tracer: TracerView, rows: dict[tuple[str, str], CompilingAnswers]) -> CompilingAnswers | None:
     frame = tracer.vm.frame
     return None if frame is None else rows.get((str(frame.globals.get("__name__")), frame.code.co_qualname))
+
+
+def _is_in(tracer: TracerView, package: str) -> bool:
+    """Whether the innermost frame is code of a package: torch.optim computes with Python's numbers in eager, which a
+    recording holds in double precision as well."""
+    frame = tracer.vm.frame
+    return frame is not None and str(frame.globals.get("__name__")).startswith(package)
 
 
 def _note(tracer: TracerView, row: CompilingAnswers) -> None:

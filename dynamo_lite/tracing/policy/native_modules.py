@@ -191,14 +191,16 @@ INTERPRETED = frozenset(
     fn.__code__
     for fn in (
         torch.nn.functional.affine_grid,
+        *(torch.autograd.backward, torch.Tensor.backward),
         *(inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.getclosurevars),
         *(inspect._has_code_flag, asyncio.iscoroutinefunction),  # type: ignore[attr-defined]
         *(inspect.getgeneratorlocals, inspect.getcoroutinelocals),
     )
 )
 """Functions that are interpreted though they are trusted. affine_grid takes min() of sizes to reject those that are not
-positive, which in C decides which size is the smallest. Those of inspect look at flags and names in the code object of
-a function that they are given: natively they would find its trampoline's."""
+positive, which in C decides which size is the smallest. backward() runs the engine, which features/training answers.
+Those of inspect look at flags and names in the code object of a function that they are given: natively they would find
+its trampoline's."""
 
 
 def report() -> str:

@@ -20,6 +20,11 @@ INVISIBLE: frozenset[str] = frozenset(
     }
 )
 
+# Those that torch sets at the first use, and that no result depends on: they have no guards.
+UNGUARDED: frozenset[str] = frozenset(
+    {"torch.autograd.profiler:_cupti_monitor_checked", "torch.autograd.profiler:_cupti_monitor_module"}
+)
+
 # Where the texts of code that is made at run time are kept for tracebacks: a text that a program puts there (by a
 # GraphModule that it makes, by a class of attrs) is dropped with a note; any other entry is an effect like all others.
 SOURCE_TEXTS: tuple[str, ...] = ("linecache:cache", "torch.fx.graph_module:_loader.eval_cache")
@@ -313,7 +318,7 @@ DISPATCH_MODES: tuple[str, ...] = (
     "torch.utils._python_dispatch:_push_mode",
 )
 
-# Runs the autograd engine for its effect on `.grad`.
+# Runs the autograd engine for its effect on `.grad`: features/training has the rules, and strict=False refuses them.
 BACKWARD: tuple[str, ...] = (
     "torch.autograd:backward",
     "torch:Tensor.backward",

@@ -115,8 +115,14 @@ def _divides_exactly(dividend: Any, divisor: Any) -> bool:
     return is_whole or math.frexp(divisor)[0] == 0.5
 
 
-def _float_power(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
-    """A power of floats. Of a base that may be negative: the numbers', unless the exponent is a whole number."""
+def _float_power(
+    plain: Callable[..., Any], reflected: bool, in_library: Callable[[], bool] | None
+) -> Callable[..., Any]:
+    """A power of floats. Of a base that may be negative: the numbers', unless the exponent is a whole number.
+
+    In torch's own code (`bias_correction2 ** 0.5` of torch.optim) a base from run time is asserted not to be negative:
+    eager's complex number would be an error there.
+    """
 
     def method(self: Any, other: Any) -> Any:
         base, exponent = (other, self) if reflected else (self, other)
@@ -124,7 +130,10 @@ def _float_power(plain: Callable[..., Any], reflected: bool) -> Callable[..., An
             return plain(self, other)
         if not reflected and type(exponent) in (int, float) and float(exponent).is_integer():
             return _whole_power(base, int(exponent))
-        if base >= 0:
+        natural = base >= 0
+        if type(natural) is torch.SymBool and in_library is not None and not natural.node.has_hint() and in_library():
+            natural = natural.node.expect_true("", 0)
+        if natural:
             return plain(self, other)
         return float(concrete(base)) ** float(concrete(exponent))
 
@@ -278,10 +287,11 @@ def _asked(kind: type, name: str, thread: int, in_text: InText | None) -> Callab
 
 
 @contextmanager
-def as_numbers(in_text: InText | None = None) -> Iterator[None]:
+def as_numbers(in_text: InText | None = None, in_library: Callable[[], bool] | None = None) -> Iterator[None]:
     """Open a context in which symbolic sizes behave like numbers for the program in this thread.
 
     `in_text` determines whether a number is for a string that has not been read yet: then it is not taken.
+    `in_library`: whether torch's own code is at work.
     """
     thread = threading.get_ident()
     replaced: list[tuple[type, str, Any]] = []
@@ -316,6 +326,6 @@ def as_numbers(in_text: InText | None = None) -> Iterator[None]:
         for kind in (torch.SymInt, torch.SymFloat):
             put(kind, "__floordiv__", _float_quotient(kind.__floordiv__, reflected=False))
             put(kind, "__rfloordiv__", _float_quotient(kind.__rfloordiv__, reflected=True))
-        put(torch.SymFloat, "__pow__", _float_power(torch.SymFloat.__pow__, reflected=False))
-        put(torch.SymFloat, "__rpow__", _float_power(torch.SymFloat.__rpow__, reflected=True))
+        put(torch.SymFloat, "__pow__", _float_power(torch.SymFloat.__pow__, False, in_library))
+        put(torch.SymFloat, "__rpow__", _float_power(torch.SymFloat.__rpow__, True, in_library))
         yield

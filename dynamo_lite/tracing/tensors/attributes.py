@@ -13,6 +13,7 @@ from dynamo_lite.capture.fakes.data_assignment import shows_same
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.feature import TensorAttribute
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
@@ -86,6 +87,9 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
     if key == "__class__":
         type_queries.type_of(tracer, owner)
         return real_type(owner) if is_fake(owner) else value
+    attribute = _of_features(tracer, owner, key)
+    if attribute is not None:
+        return attribute.read(tracer, owner)
     if key == "grad" and (value is not None or _has_grad(tracer, owner)):
         tracer.refuse("tensor-attribute", name="grad")
     if key == "grad_fn" and value is not None:
@@ -131,18 +135,22 @@ def drop(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
     return True
 
 
-def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None:
-    """The program sets an attribute of a tensor. Raises what ends the trace."""
+def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
+    """The program sets an attribute of a tensor. Raises what ends the trace. True: a feature keeps the value itself."""
     if is_wrapped(owner):
-        return
+        return False
+    attribute = _of_features(tracer, owner, key)
+    if attribute is not None:
+        attribute.write(tracer, owner, value)
+        return True
     writes = tracer.own(TensorWrites)
     outside = not (is_fake(owner) or id(owner) in writes.wrappers) or tracer.recorder.is_input(owner)
     if key == "requires_grad" and value == owner.requires_grad:
-        return
+        return False
     if outside and drop(tracer, owner, key, value):
-        return
+        return False
     if outside and key == "requires_grad" and type(value) is bool and toggled_flags.toggle(tracer, owner):
-        return
+        return False
     taken = is_fake(owner) and stand_in_names.is_hidden(key) and not tracer.in_library()
     if key == "grad" or (outside and key != "data" and key not in _PARTS) or taken:
         tracer.refuse("tensor-attribute", name=key)
@@ -152,6 +160,7 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None
         writes.made_leaf = writes.made_leaf or tracer.mark()
     elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):
         tracer.refuse("tensor-data-assigned", name="data")
+    return False
 
 
 def check_around(tracer: TracerView, tensor: torch.Tensor, does: str) -> None:
@@ -182,6 +191,13 @@ def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
     return undo
 
 
+def _of_features(tracer: TracerView, owner: torch.Tensor, key: str) -> TensorAttribute | None:
+    """Return the record of the feature that answers for attribute `key` of a tensor."""
+    if not tracer.sees_python or is_wrapped(owner):
+        return None
+    return tracer.features.tensor_attribute(tracer, owner, key)
+
+
 def _has_grad(tracer: TracerView, owner: torch.Tensor) -> bool:
     """Whether `owner` represents an argument that has a gradient."""
     number = tracer.recorder.input_number(owner)
@@ -192,7 +208,8 @@ def call_getter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     """`torch.Tensor.grad_fn.__get__(x)`, `CellType.cell_contents.__get__(c)`: the descriptor of an attribute."""
     if len(args) < 2 or tracer.in_library():
         return NOT_HANDLED
-    if not is_fake(args[1]):
+    is_answered = isinstance(args[1], torch.Tensor) and _of_features(tracer, args[1], args[0].__name__) is not None
+    if not is_fake(args[1]) and not is_answered:
         _read_by_getter(tracer, args[1], args[0].__name__)
         return NOT_HANDLED
     return read_attribute(tracer, args[1], args[0].__name__, fn(*args, **kwargs))

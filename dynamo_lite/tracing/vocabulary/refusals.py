@@ -96,8 +96,33 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "backward-in-forward": Refusal(
         errors.UnsupportedEffect,
-        "{function} runs the autograd engine and adds to the .grad of tensors, which outlives the call.",
-        "compute the gradients as values (torch.autograd.grad, torch.func.grad), and return them.",
+        "{function} runs the autograd engine and adds to the .grad of tensors{where}.",
+        "call it outside of the branch, loop or transform, or compute the gradients as values (torch.autograd.grad, "
+        "torch.func.grad), and return them.",
+    ),
+    "kept-gradient": Refusal(
+        errors.UnsupportedEffect,
+        "The step keeps the gradients of one call for the next: {target} {what}.",
+        "call zero_grad() (or set .grad to None) in the step, before backward() or at its end. To accumulate over "
+        "calls, run the step once before the export, so that .grad is a tensor: the program keeps it as a buffer.",
+    ),
+    "optimizer-state": Refusal(
+        errors.UnsupportedEffect,
+        "The first step of {optimizer} makes its state ({names}), which later steps change; the exported program "
+        "cannot make it.",
+        "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
+        'program then holds the state in buffers. Pass effects="drop" if each call is a first step.',
+    ),
+    "input-gradient": Refusal(
+        errors.UnsupportedEffect,
+        "backward() leaves a gradient in {target}, an argument of the call: {old} before the step, {new} after it. An "
+        "exported program does not set .grad.",
+        'return the gradient, and set .grad to None in the step; pass effects="drop" if it may be lost.',
+    ),
+    "gradient-left": Refusal(
+        errors.UnsupportedEffect,
+        "The step leaves gradients in .grad ({target}). An exported program does not set .grad.",
+        "call zero_grad() at the end of the step, or return the gradients.",
     ),
     "opaque-transform": Refusal(
         errors.UnsupportedCall,

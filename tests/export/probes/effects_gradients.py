@@ -23,7 +23,7 @@ def gradient_of_a_parameter_read():
     return Model(body), (t(3),)
 
 
-@refused("tensor-attribute")
+@equal
 def gradient_of_a_parameter_present():
     def body(self, x):
         return x * (self.w.grad + 1)
@@ -33,7 +33,7 @@ def gradient_of_a_parameter_present():
     return m, (t(3),)
 
 
-@refused("tensor-attribute")
+@equal
 def gradient_of_a_parameter_zeroed():
     def body(self, x):
         self.w.grad.zero_()
@@ -44,7 +44,7 @@ def gradient_of_a_parameter_zeroed():
     return m, (t(3),)
 
 
-@refused("tensor-attribute")
+@equal
 def zero_grad_of_the_module():
     def body(self, x):
         self.zero_grad()
@@ -55,7 +55,7 @@ def zero_grad_of_the_module():
     return m, (t(3),)
 
 
-@refused("tensor-attribute")
+@refused("input-gradient")
 def gradient_of_an_input_set():
     def body(self, x):
         x.grad = torch.ones(3)
@@ -64,7 +64,7 @@ def gradient_of_an_input_set():
     return Model(body), (t(3),)
 
 
-@refused("backward-in-forward")
+@refused("kept-gradient")
 def gradient_by_backward():
     def body(self, x):
         (self.w * x).sum().backward()

@@ -342,7 +342,7 @@ def unused_parameters_and_buffers():
     return M(), (t(3),)
 
 
-@sound("tensor-attribute", "python-state")
+@sound("kept-gradient")
 def gradient_of_a_parameter_is_set():
     class M(nn.Module):
         def __init__(self):

@@ -1,0 +1,25 @@
+"""The record of `training`."""
+
+from __future__ import annotations
+
+from dynamo_lite.features.training import backward, gradients, optimizers
+from dynamo_lite.tracing.feature import Feature, NamedRules
+from dynamo_lite.tracing.policy import skipped_calls
+
+FEATURE = Feature(
+    name="training",
+    state=(gradients.Gradients, optimizers.OptimizersSeen),
+    rules=lambda: gradients.SETTERS,
+    named=(
+        NamedRules(skipped_calls.BACKWARD, lambda name: backward.call_backward),
+        NamedRules(("torch.autograd.graph:_engine_run_backward",), lambda name: backward.call_engine),
+    ),
+    function_steps=(optimizers.plan_step,),
+    on={"changes": gradients.changes, "tensor attribute": gradients.attribute},
+    before_end=(gradients.judge, optimizers.judge),
+    guards=gradients.guard_starts,
+    refusals=(
+        *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
+        *("gradient-hook", "optimizer-state", "tensor-attribute"),
+    ),
+)

@@ -1,0 +1,253 @@
+"""The `.grad` of tensors during a run.
+
+Parameters are the user's own objects, whose `.grad` a trace must not set: the run keeps what the program finds there
+in slots of its own. At the end of the run each slot is compared with what the call found:
+
+- None, or the same tensor: nothing changes. A tensor that was there before the export is a buffer of the program
+  if the step uses it (zero_grad(set_to_none=False), accumulation over calls).
+- Overwritten before it is read: scratch. The program does not set `.grad`, which is noted.
+- Otherwise a second trace, from the gradients that the first has left, decides (run/second_trace.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import GetSetDescriptorType
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.effects.descriptions import HiddenValue, describe
+from dynamo_lite.tracing.feature import TensorAttribute
+from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
+
+_LEFT: dict[int, tuple[torch.Tensor, Any]] = {}
+"""id of an outer tensor → (the tensor, its gradient): the gradients that the run in progress has left, for a second
+trace. It is emptied when that run is undone."""
+
+
+@dataclass
+class Slot:
+    """The `.grad` of one tensor.
+
+    owner: the tensor, as the program sees it
+    start: the gradient that the call finds: a tensor from before the run, or None
+    value: the gradient now
+    is_outside: whether the tensor existed before the run
+    number: of the flat input that the tensor is; else None
+    read_first: whether the program looked at the gradient before it was overwritten
+    """
+
+    owner: torch.Tensor
+    start: Any
+    value: Any
+    is_outside: bool
+    number: int | None
+    mark: Mark
+    read_first: bool = False
+    is_written: bool = False
+
+
+class Gradients(FeatureState):
+    """The slots of a run, by the id of the tensor."""
+
+    def __init__(self, tracer: TracerView) -> None:
+        self._tracer = tracer
+        self._slots: dict[int, Slot] = {}
+
+    def __iter__(self) -> Any:
+        return iter(self._slots.values())
+
+    def of(self, tensor: torch.Tensor) -> Slot:
+        """Return the slot of a tensor, or of the fake tensor that represents it."""
+        owner = self._tracer.recorder.original(tensor)
+        slot = self._slots.get(id(owner))
+        if slot is None:
+            slot = self._slots[id(owner)] = self._found(owner)
+        return slot
+
+    def _found(self, owner: torch.Tensor) -> Slot:
+        recorder = self._tracer.recorder
+        number = recorder.input_number(owner)
+        is_outside = number is not None or recorder.is_input(owner) or not is_fake(owner)
+        start = None
+        if id(owner) in _LEFT and _LEFT[id(owner)][0] is owner:
+            start = _LEFT[id(owner)][1]
+        elif is_outside:
+            start = _grad(owner if number is None else self._tracer.inputs.leaves[number])
+            if start is not None and not is_fake(start):
+                lifted(self._tracer, owner)  # which gives it a name
+                recorder.expect_state(start, f"grad.{name_of(self._tracer, owner, number)}")
+        return Slot(owner, start, start, is_outside, number, self._tracer.mark())
+
+    def save(self) -> dict[int, Any]:
+        return {key: slot.value for key, slot in self._slots.items()}
+
+    def changed(self, saved: dict[int, Any]) -> str | None:
+        for key, slot in self._slots.items():
+            if slot.is_written and slot.value is not saved.get(key, slot.start):
+                return f"the .grad of {name_of(self._tracer, slot.owner, slot.number)}"
+        return None
+
+    def restore(self, saved: dict[int, Any]) -> None:
+        for key, slot in self._slots.items():
+            slot.value = saved.get(key, slot.start)
+
+
+def lifted(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
+    """Return the fake tensor for a tensor; what makes one is not part of the program."""
+    with unrecorded():
+        fake: torch.Tensor = tracer.recorder.guarded(tracer.recorder.lift, tensor)
+    return fake
+
+
+def name_of(tracer: TracerView, owner: torch.Tensor, number: int | None) -> str:
+    """The name of a tensor in messages and in the program's state."""
+    if number is not None:
+        return str(tracer.inputs.names[number])
+    if is_fake(owner):
+        return "a tensor of the step"
+    return next((entry.fqn for entry in tracer.recorder.lifted if entry.tensor is owner), "a tensor")
+
+
+def _grad(tensor: Any) -> Any:
+    with DisableTorchFunction():
+        return tensor.grad if isinstance(tensor, torch.Tensor) and (tensor.is_leaf or tensor.retains_grad) else None
+
+
+def read(tracer: TracerView, owner: torch.Tensor) -> Any:
+    """The program reads `owner.grad`."""
+    if not owner.is_leaf and owner.retains_grad:
+        tracer.refuse("tensor-attribute", name="grad")
+    slot = tracer.own(Gradients).of(owner)
+    slot.read_first |= not slot.is_written
+    return slot.value
+
+
+def write(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
+    """The program sets or deletes `owner.grad`. Raises what torch raises for a value that does not fit."""
+    slot = tracer.own(Gradients).of(owner)
+    if value is DELETED:
+        value = None
+    if value is not None:
+        _check_fits(tracer, owner, value)
+    put(tracer, slot, value)
+
+
+def attribute(tracer: TracerView, owner: torch.Tensor, name: str) -> TensorAttribute | None:
+    """Who answers for an attribute of a tensor."""
+    return _GRAD if name == "grad" else None
+
+
+_GRAD = TensorAttribute(read, write)
+
+
+def call_setter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`torch.Tensor.grad.__set__(x, value)`, and `__delete__(x)`: the descriptor of `.grad`."""
+    is_gradient = len(args) > 1 and args[0] is _DESCRIPTOR and isinstance(args[1], torch.Tensor)
+    if not is_gradient or not tracer.sees_python or is_wrapped(args[1]):
+        return NOT_HANDLED
+    write(tracer, args[1], args[2] if len(args) > 2 else None)
+    return None
+
+
+_DESCRIPTOR: Any = torch.Tensor.grad
+SETTERS: dict[int, Step] = {
+    id(GetSetDescriptorType.__set__): call_setter,
+    id(GetSetDescriptorType.__delete__): call_setter,
+}
+
+
+def put(tracer: TracerView, slot: Slot, value: Any) -> None:
+    """`value` is the gradient of a tensor from now on."""
+    slot.value, slot.is_written, slot.mark = value, True, tracer.mark()
+
+
+def _check_fits(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
+    stand_in = lifted(tracer, owner)
+    given = lifted(tracer, value) if isinstance(value, torch.Tensor) else value
+    with unrecorded():
+        probe = stand_in.detach()
+        probe.grad = given
+
+
+def judge(run: FinishedRun, call: CallRecord) -> None:
+    """A pass over a finished run: the gradients that eager leaves in tensors of the caller's, and the program does not.
+
+    Those of arguments are refused; those of parameters are noted, or refused with effects="exact"."""
+    left: list[str] = []
+    for slot in run.tracer.own(Gradients):
+        if slot.is_outside and slot.start is not None and run.tracer.recorder.is_lifted(slot.start):
+            name = name_of(run.tracer, slot.owner, slot.number)
+            run.tracer.note(f"{name}.grad is the buffer grad.{name}; another tensor that is assigned later is not read")
+        if not slot.is_outside or slot.value is slot.start:
+            continue
+        name = name_of(run.tracer, slot.owner, slot.number)
+        if slot.number is not None:
+            lose_effect(run, "argument", f"{name}.grad", describe(slot.start), describe(slot.value), "input-gradient")
+        elif slot.value is not None:
+            left.append(name)
+    if not left:
+        return
+    names = ", ".join(left[:4]) + (f" and {len(left) - 4} more" if len(left) > 4 else "")
+    text = f"the program does not set .grad, where the step leaves gradients in eager: of {names}"
+    if run.request.exact and not run.tracer.lets_pass(text):
+        raise run.tracer.refusal("gradient-left", target=names)
+    run.tracer.note(text)
+
+
+def changes(tracer: TracerView) -> list[Change]:
+    """Return the gradients of parameters that the run leaves; a second trace begins with them."""
+    found = []
+    left: dict[int, tuple[torch.Tensor, Any]] = {}
+    for slot in tracer.own(Gradients):
+        if not slot.is_outside or slot.number is not None or slot.value is slot.start:
+            continue
+        left[id(slot.owner)] = slot.owner, slot.value
+        found.append(Change(slot.owner, "attributes", "grad", slot.start, _hidden(tracer, slot), slot.mark))
+    if left:
+        _leave(tracer, left)
+    return found
+
+
+def guard_starts(walk: Any, tracer: TracerView) -> None:
+    """Guards on the gradients of parameters that the step begins with and reads, and that no second trace has varied:
+    None, or the tensor that is a buffer of the program."""
+    for slot in tracer.own(Gradients):
+        if slot.is_outside and slot.number is None and slot.read_first and slot.value is slot.start:
+            source = walk.reached.get(id(slot.owner)) or walk.constant(slot.owner)
+            kind = "is" if slot.start is None else "same_tensor"
+            walk.add(kind, walk.child(source, "attribute", "grad"), slot.start, None)
+
+
+def _hidden(tracer: TracerView, slot: Slot) -> HiddenValue:
+    is_used = slot.start is not None and tracer.recorder.is_lifted(slot.start)
+    is_alike = slot.start is not None and slot.value is not None and not is_used
+    name = name_of(tracer, slot.owner, slot.number)
+    if slot.value is None:
+        what = "is a tensor when the step begins, and None after it"
+    elif slot.start is None:
+        what = "is None when the step begins, and a tensor after it"
+    else:
+        what = "is used before the step replaces it"
+    names = {"target": f"the .grad of {name}", "what": what}
+    is_scratch = not slot.read_first or is_alike
+    return HiddenValue(f"the .grad of {name}", describe(slot.value), is_scratch, "kept-gradient", names)
+
+
+def _leave(tracer: TracerView, left: dict[int, tuple[torch.Tensor, Any]]) -> None:
+    before = dict(_LEFT)
+
+    def undo() -> None:
+        _LEFT.clear()
+        _LEFT.update(before)
+
+    tracer.journal.on_rollback(undo)
+    _LEFT.update(left)
