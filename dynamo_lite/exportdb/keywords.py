@@ -8,7 +8,7 @@ from __future__ import annotations
 
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "attention": ("attention", "flex_attention"),
-    "backward": ("backward_in_forward", "gradient_in_forward", "autograd_function"),
+    "backward": ("training_step", "backward_in_forward", "gradient_in_forward", "autograd_function"),
     "batch 1": ("example_of_size_one", "dynamic_batch"),
     "batch size": ("dynamic_batch", "example_of_size_one"),
     "batchnorm": ("batch_norm_training",),
@@ -65,7 +65,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "no_grad": ("no_grad_region",),
     "nonzero": ("nonzero",),
     "numpy": ("numpy_function", "numpy_on_tensor", "numpy_output"),
-    "optimizer": ("optimizer_in_forward", "backward_in_forward"),
+    "optimizer": ("training_step", "optimizer_state"),
     "packed sequence": ("packed_sequence",),
     "pad": ("padding_to_multiple", "packed_sequence"),
     "peft": ("lora",),

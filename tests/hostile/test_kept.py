@@ -109,14 +109,26 @@ def test_an_attribute_of_a_tensor_may_be_dropped(program: object) -> None:
     assert torch.equal(trace.program.module()(x), program(x.clone()))  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", ["requires_grad", "grad"])
-def test_what_torch_reads_is_no_plain_attribute(name: str) -> None:
+def test_what_torch_reads_is_no_plain_attribute() -> None:
     def program(x: torch.Tensor) -> torch.Tensor:
-        setattr(x, name, True if name == "requires_grad" else torch.zeros(3))
+        x.requires_grad = True
         return x * 2
 
     with pytest.raises(dynamo_lite.errors.GraphBreak, match="tensor-attribute"):
         dynamo_lite.export(program, (torch.zeros(3),), effects="drop")
+
+
+def test_the_gradient_of_an_argument_may_be_dropped() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        x.grad = torch.ones(3)
+        return x * 2 + x.grad
+
+    x = torch.zeros(3)
+    with pytest.raises(dynamo_lite.errors.GraphBreak, match="input-gradient"):
+        dynamo_lite.export(program, (x,))
+    trace = dynamo_lite.trace(program, (x,), effects="drop")
+    assert x.grad is None and "dropped" in {effect.verdict.value for effect in trace.effects}
+    assert torch.equal(trace.program.module()(x), program(x.clone()))
 
 
 # ---- objects in results

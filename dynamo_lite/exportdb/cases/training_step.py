@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = ("autograd", "training", "effects")
+TAGS = ("autograd", "training", "optimizer", "effects")
 
 
 class Module(nn.Module):

@@ -18,7 +18,7 @@ from dynamo_lite.features.training.gradients import Gradients
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_operators import OpOverload
-from dynamo_lite.tracing.higher_order.autograd import with_engine
+from dynamo_lite.tracing.higher_order.autograd import check_hooks, with_engine
 from dynamo_lite.tracing.interfaces import TracerView
 
 _ACCUMULATE_GRAD = "torch::autograd::AccumulateGrad"
@@ -45,7 +45,7 @@ def call_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     if not leaves:
         return NOT_HANDLED  # the engine raises
     for leaf in leaves:
-        _check_hooks(tracer, tracer.recorder.original(leaf))
+        check_hooks(tracer, leaf)
     before = set(tracer.recorder.graph.nodes)
     asked = {**kwargs, "accumulate_grad": False}
     engine_args = (outputs, given, retain_graph, create_graph, tuple(leaves))
@@ -74,18 +74,6 @@ def _leaves(outputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
                     seen.add(following)
                     todo.append(following)
     return list(found.values())
-
-
-def _check_hooks(tracer: TracerView, leaf: torch.Tensor) -> None:
-    """Hooks of a leaf run in the backward: the fake tensor that represents it has none of them."""
-    for attribute, name in (
-        ("_backward_hooks", "Tensor.register_hook"),
-        ("_post_accumulate_grad_hooks", "Tensor.register_post_accumulate_grad_hook"),
-    ):
-        with DisableTorchFunction():
-            hooks = getattr(leaf, attribute, None)
-        if hooks:
-            tracer.refuse("gradient-hook", function=name)
 
 
 def _accumulate(

@@ -10,6 +10,7 @@ from torch import fx
 from dynamo_lite.capture.fakes.results import NoGradient
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
@@ -27,7 +28,33 @@ class SavedHooks(NamedTuple):
 
 def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.grad: the engine runs on the fake tensors, and its operators are recorded like any others."""
+    for tensor in pytree.tree_leaves(args[1] if len(args) > 1 else kwargs.get("inputs")):
+        if isinstance(tensor, torch.Tensor):
+            check_hooks(tracer, tensor, (_BACKWARD,))
     return with_engine(tracer, fn, args, kwargs, "torch.autograd.grad")
+
+
+class HookKind(NamedTuple):
+    """Where a tensor keeps a kind of hooks, and the method that registers them."""
+
+    attribute: str
+    method: str
+
+
+_BACKWARD = HookKind("_backward_hooks", "Tensor.register_hook")
+HOOKS = (_BACKWARD, HookKind("_post_accumulate_grad_hooks", "Tensor.register_post_accumulate_grad_hook"))
+
+
+def check_hooks(tracer: TracerView, tensor: torch.Tensor, kinds: tuple[HookKind, ...] = HOOKS) -> None:
+    """Refuse the hooks of a tensor that existed before the run: the fake tensor for it has none of them."""
+    recorder = tracer.recorder
+    outer, number = recorder.original(tensor), recorder.input_number(tensor)
+    for holder in (outer,) if number is None else (outer, tracer.inputs.leaves[number]):
+        for kind in kinds:
+            with DisableTorchFunction():
+                hooks = getattr(holder, kind.attribute, None)
+            if hooks:
+                tracer.refuse("gradient-hook", function=kind.method)
 
 
 def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:

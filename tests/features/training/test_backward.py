@@ -384,6 +384,41 @@ class InABranch(Step):
         return x
 
 
+def _doubled(gradient: Tensor) -> Tensor:
+    return gradient * 2
+
+
+class Asks(nn.Module):
+    """The gradient of its weight, or of its argument."""
+
+    def __init__(self, of_weight: bool) -> None:
+        super().__init__()
+        self.lin = nn.Linear(3, 4)
+        self.of_weight = of_weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.autograd.grad(self.lin(x).pow(2).sum(), [self.lin.weight if self.of_weight else x])[0]
+
+
+@pytest.mark.parametrize("of_weight", [True, False])
+def test_hooks_from_outside_are_refused_by_autograd_grad(of_weight: bool) -> None:
+    """The fake tensor of a parameter or an argument does not have its hooks: the program left out what they change."""
+    module, x = Asks(of_weight), torch.ones(2, 3, requires_grad=True)
+    program = dynamo_lite.export(module, (x,))
+    torch.testing.assert_close(program.module()(x), module(x))
+    (module.lin.weight if of_weight else x).register_hook(_doubled)
+    with pytest.raises(dynamo_lite.GraphBreak) as caught:
+        dynamo_lite.export(module, (x,))
+    assert caught.value.id == "gradient-hook"
+
+
+def test_hooks_that_do_not_run_are_allowed() -> None:
+    module, x = Asks(True), torch.ones(2, 3)
+    module.lin.weight.register_post_accumulate_grad_hook(lambda parameter: None)  # autograd.grad accumulates nothing
+    module.lin.bias.register_hook(_doubled)
+    torch.testing.assert_close(dynamo_lite.export(module, (x,)).module()(x), module(x))
+
+
 def test_backward_in_a_branch_on_data_is_refused() -> None:
     with pytest.raises(dynamo_lite.DynamoLiteError):
         dynamo_lite.export(InABranch(mlp()), rows(0))
