@@ -3,10 +3,11 @@
 A trace changes state that all threads share: classes of torch, the collector, the limit of recursion. So another
 thread's trace waits for its end, and so does torch.export, which changes settings of the process that a trace reads.
 
-KeyboardInterrupt, and exceptions of signal handlers, are raised at a safe point (signals.py) but may come at any
-instruction, so that a block is left without its end. The changes left then are undone here: registered ones
-(undoing.py), and torch's state of the thread. What a signal handler raises reaches neither the handlers of the program
-nor those of this package, which would take it for an error of their own calls: it passes as `Interrupted`.
+KeyboardInterrupt, and exceptions of signal handlers, wait for a safe point (signals.py). One that has waited for long
+is raised at any instruction, so that a block is left without its end; the changes left then are undone here:
+registered ones (undoing.py), and torch's state of the thread. What a signal handler raises reaches neither the handlers
+of the program nor those of this package, which would take it for an error of their own calls: it passes as
+`Interrupted`.
 """
 
 from __future__ import annotations

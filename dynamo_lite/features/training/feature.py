@@ -17,7 +17,7 @@ FEATURE = Feature(
     function_steps=(optimizers.plan_step,),
     on={"changes": gradients.changes, "tensor attribute": gradients.attribute},
     before_end=(gradients.judge, optimizers.judge),
-    guards=gradients.guard_starts,
+    guards=gradients.guard,
     refusals=(
         *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
         *("gradient-hook", "optimizer-state", "tensor-attribute"),

@@ -12,6 +12,7 @@ in slots of its own. At the end of the run each slot is compared with what the c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from types import GetSetDescriptorType
 from typing import Any
 
@@ -24,6 +25,7 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.effects.descriptions import HiddenValue, describe
 from dynamo_lite.tracing.feature import TensorAttribute
 from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.higher_order.autograd import WithoutHooks, has_no_hooks
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
@@ -217,14 +219,17 @@ def changes(tracer: TracerView) -> list[Change]:
     return found
 
 
-def guard_starts(walk: Any, tracer: TracerView) -> None:
+def guard(walk: Any, tracer: TracerView) -> None:
     """Guards on the gradients of parameters that the step begins with and reads, and that no second trace has varied:
-    None, or the tensor that is a buffer of the program."""
+    None, or the tensor that is a buffer of the program. And guards on hooks that would run in the backward."""
     for slot in tracer.own(Gradients):
         if slot.is_outside and slot.number is None and slot.read_first and slot.value is slot.start:
             source = walk.reached.get(id(slot.owner)) or walk.constant(slot.owner)
             kind = "is" if slot.start is None else "same_tensor"
             walk.add(kind, walk.child(source, "attribute", "grad"), slot.start, None)
+    for tensor, kinds in tracer.own(WithoutHooks).all:
+        source = walk.reached.get(id(tensor)) or walk.constant(tensor)
+        walk.add("contents", source, partial(has_no_hooks, kinds=kinds), None)
 
 
 def _hidden(tracer: TracerView, slot: Slot) -> HiddenValue:

@@ -15,7 +15,7 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.program_points import Mark
-from dynamo_lite.tracing.vocabulary.type_tests import is_wrapped
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
 
 class SavedHooks(NamedTuple):
@@ -45,16 +45,31 @@ _BACKWARD = HookKind("_backward_hooks", "Tensor.register_hook")
 HOOKS = (_BACKWARD, HookKind("_post_accumulate_grad_hooks", "Tensor.register_post_accumulate_grad_hook"))
 
 
+class WithoutHooks(FeatureState):
+    """The parameters and other tensors from before the run whose hooks the program would leave out: they have none."""
+
+    stays = "a guard of one side is a guard of the program"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.all: list[tuple[torch.Tensor, tuple[HookKind, ...]]] = []
+
+
+def has_no_hooks(tensor: torch.Tensor, kinds: tuple[HookKind, ...]) -> bool:
+    """Whether a tensor has no hooks of these kinds."""
+    with DisableTorchFunction():
+        return not any(getattr(tensor, kind.attribute, None) for kind in kinds)
+
+
 def check_hooks(tracer: TracerView, tensor: torch.Tensor, kinds: tuple[HookKind, ...] = HOOKS) -> None:
     """Refuse the hooks of a tensor that existed before the run: the fake tensor for it has none of them."""
     recorder = tracer.recorder
     outer, number = recorder.original(tensor), recorder.input_number(tensor)
     for holder in (outer,) if number is None else (outer, tracer.inputs.leaves[number]):
         for kind in kinds:
-            with DisableTorchFunction():
-                hooks = getattr(holder, kind.attribute, None)
-            if hooks:
+            if not has_no_hooks(holder, (kind,)):
                 tracer.refuse("gradient-hook", function=kind.method)
+    if number is None and not is_fake(outer):
+        tracer.own(WithoutHooks).all.append((outer, kinds))
 
 
 def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:

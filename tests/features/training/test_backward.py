@@ -412,6 +412,19 @@ def test_hooks_from_outside_are_refused_by_autograd_grad(of_weight: bool) -> Non
     assert caught.value.id == "gradient-hook"
 
 
+@pytest.mark.parametrize("make", [lambda: Asks(True), lambda: Step(mlp())], ids=["grad", "backward"])
+def test_a_guard_is_on_the_hooks_of_parameters(make: Callable[[], nn.Module]) -> None:
+    module, args = make(), rows(0)
+    module(*args)
+    trace = dynamo_lite.trace(module, args)
+    assert trace.guards.check(module, args) is None
+    for parameter in module.parameters():
+        parameter.register_hook(_doubled).remove()
+    assert trace.guards.check(module, args) is None
+    next(module.parameters()).register_hook(_doubled)
+    assert trace.guards.check(module, args) is not None
+
+
 def test_hooks_that_do_not_run_are_allowed() -> None:
     module, x = Asks(True), torch.ones(2, 3)
     module.lin.weight.register_post_accumulate_grad_hook(lambda parameter: None)  # autograd.grad accumulates nothing
