@@ -55,11 +55,12 @@ class Assembly:
     def _listen(self) -> None:
         """Sort the listeners by event."""
         listeners: dict[str, list[Callable[..., Any]]] = {event: [] for event in EVENTS}
-        answered, typed = [], []
+        answered, typed, attributes = [], [], []
         for feature in self.features:
             rows = feature.on or {}
             answered.append((feature.name, {event: rows[event] for event in ANSWERED_EVENTS.keys() & rows.keys()}))
             typed.append((feature.name, {event: rows[event] for event in rows if isinstance(event, tuple)}))
+            attributes.append((feature.name, rows.get("tensor attributes", dict)()))
             for event in EVENTS.keys() & rows.keys():
                 listeners[event].append(rows[event])
             unknown = [e for e in rows if (e[0] not in TYPED_EVENTS if isinstance(e, tuple) else e not in _UNTYPED)]
@@ -68,6 +69,7 @@ class Assembly:
         self.listeners = {event: tuple(found) for event, found in listeners.items()}
         self.answers: dict[Any, Callable[..., Any]] = _joined(answered)
         self.typed: dict[Any, Callable[..., Any]] = _joined(typed)
+        self.attributes: dict[str, TensorAttribute] = _joined(attributes)
 
     def tell(self, event: str, *args: Any) -> None:
         """Call the listeners of an event (EVENTS of feature.py)."""
@@ -86,11 +88,6 @@ class Assembly:
         """Return the changes of a finished run that no object of Python's shows."""
         found = self.answers.get("changes")
         return () if found is None else found(tracer)
-
-    def tensor_attribute(self, tracer: TracerView, owner: Any, name: str) -> TensorAttribute | None:
-        """Return the record of the feature that answers for an attribute of a tensor."""
-        answer = self.answers.get("tensor attribute")
-        return None if answer is None else answer(tracer, owner, name)
 
     @contextmanager
     def ended(self, tracer: TracerView) -> Iterator[None]:

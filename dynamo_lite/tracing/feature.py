@@ -75,7 +75,7 @@ ANSWERED_EVENTS: Mapping[str, str] = {
     "identity": "(tracer, left, right) → `left is right` in eager, of two objects",
     "drawn": "(tracer, operator, args, kwargs) → the result of an operator that is given a torch.Generator; or None",
     "changes": "(tracer) → the changes of a run that no object of Python's shows, and that a later call may see",
-    "tensor attribute": "(tracer, owner, name) → the `TensorAttribute` that answers for it; or None",
+    "tensor attributes": "() → name → `TensorAttribute`, of the attributes of tensors that it answers for; asked once",
     "unrecordable": "(tracer, name, fn, args, kwargs) → the result of a function that differs from call to call",
 }
 """Event → parameters, answer and meaning. One feature may listen."""

@@ -15,7 +15,7 @@ FEATURE = Feature(
         NamedRules(("torch.autograd.graph:_engine_run_backward",), lambda name: backward.call_engine),
     ),
     function_steps=(optimizers.plan_step,),
-    on={"changes": gradients.changes, "tensor attribute": gradients.attribute},
+    on={"changes": gradients.changes, "tensor attributes": lambda: gradients.ATTRIBUTES},
     before_end=(gradients.judge, optimizers.judge),
     guards=gradients.guard,
     refusals=(

@@ -143,12 +143,7 @@ def write(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
     put(tracer, slot, value)
 
 
-def attribute(tracer: TracerView, owner: torch.Tensor, name: str) -> TensorAttribute | None:
-    """Who answers for an attribute of a tensor."""
-    return _GRAD if name == "grad" else None
-
-
-_GRAD = TensorAttribute(read, write)
+ATTRIBUTES: dict[str, TensorAttribute] = {"grad": TensorAttribute(read, write)}
 
 
 def call_setter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -48,11 +48,11 @@ class OptimizersSeen(FeatureState):
 
 def plan_step(tracer: TracerView, fn: FunctionType) -> Step | None:
     """Return the step of the call plan of `Optimizer.step`, or of a method that comes before it."""
-    if not tracer.sees_python:
-        return None
-    if original_code(fn.__code__) is _STEP:
-        return _before_step
-    return _note_state if fn is Optimizer.zero_grad else None
+    if fn is Optimizer.zero_grad:
+        return _note_state if tracer.sees_python else None
+    code = fn.__code__
+    is_step = code.co_name == _STEP.co_name and original_code(code) is _STEP
+    return _before_step if is_step and tracer.sees_python else None
 
 
 def _before_step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

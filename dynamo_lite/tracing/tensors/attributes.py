@@ -87,8 +87,7 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
     if key == "__class__":
         type_queries.type_of(tracer, owner)
         return real_type(owner) if is_fake(owner) else value
-    attribute = _of_features(tracer, owner, key)
-    if attribute is not None:
+    if key in tracer.features.attributes and (attribute := _of_features(tracer, owner, key)) is not None:
         return attribute.read(tracer, owner)
     if key == "grad" and (value is not None or _has_grad(tracer, owner)):
         tracer.refuse("tensor-attribute", name="grad")
@@ -139,8 +138,7 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool
     """The program sets an attribute of a tensor. Raises what ends the trace. True: a feature keeps the value itself."""
     if is_wrapped(owner):
         return False
-    attribute = _of_features(tracer, owner, key)
-    if attribute is not None:
+    if key in tracer.features.attributes and (attribute := _of_features(tracer, owner, key)) is not None:
         attribute.write(tracer, owner, value)
         return True
     writes = tracer.own(TensorWrites)
@@ -193,9 +191,7 @@ def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
 
 def _of_features(tracer: TracerView, owner: torch.Tensor, key: str) -> TensorAttribute | None:
     """Return the record of the feature that answers for attribute `key` of a tensor."""
-    if not tracer.sees_python or is_wrapped(owner):
-        return None
-    return tracer.features.tensor_attribute(tracer, owner, key)
+    return tracer.features.attributes.get(key) if tracer.sees_python and not is_wrapped(owner) else None
 
 
 def _has_grad(tracer: TracerView, owner: torch.Tensor) -> bool:
