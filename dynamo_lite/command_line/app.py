@@ -20,9 +20,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=(
         "Export PyTorch programs, and look at what they rest on. "
-        "Exit codes: 0 done; 1 the program is refused, raises or differs; 2 the command makes no sense."
+        "Exit codes: 0 done; 1 the program is refused, raises or differs; 2 the command makes no sense; "
+        "141 the reader of the output is gone."
     ),
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from dynamo_lite import __version__
+
+        print(f"dynamo-lite {__version__}")
+        raise typer.Exit(OK)
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version and exit")
+    ] = False,
+) -> None: ...
 
 
 class EffectsChoice(StrEnum):
@@ -228,7 +245,7 @@ def doctor(
 def exportdb(context: typer.Context) -> None:
     from dynamo_lite.exportdb.commands import app as cases
 
-    cases(args=context.args, prog_name="python -m dynamo_lite exportdb")
+    cases(args=context.args, prog_name="dynamo-lite exportdb")
 
 
 Words = tuple[list[str] | None, list[str] | None, str | None]

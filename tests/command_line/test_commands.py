@@ -177,3 +177,17 @@ def test_a_keyword_argument_as_an_input_is_told_where_to_go() -> None:
 @pytest.mark.parametrize("word", ["auto", "Dim.AUTO", "AUTO", "Dim.DYNAMIC"])
 def test_spellings_of_hints(word: str) -> None:
     assert record("export", f"{FILE}:Net", "-i", X, "-d", f"x:0={word}")["ranges"]
+
+
+def test_version() -> None:
+    assert run("--version").output == f"dynamo-lite {dynamo_lite.__version__}\n"
+
+
+@pytest.mark.parametrize("words", [["--version"], ["exportdb", "list"]], ids=" ".join)
+def test_a_closed_pipe_is_no_refusal(words: list[str]) -> None:
+    command = [sys.executable, "-m", "dynamo_lite", *words]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
