@@ -6,7 +6,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core suite light test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
+.PHONY: help demo test test-core suite light test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site release release-check clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -174,6 +174,19 @@ docs: $(STAMP) .venv-docs/.installed ## the documentation site, in build/site; f
 
 exportdb-site: $(STAMP) ## the cases of ExportDB as HTML, in build/exportdb
 	@$(RUN) -m dynamo_lite.exportdb site build/exportdb
+
+release: .venv-release/.installed ## build the sdist and the wheel in dist/, check them, install them in a fresh venv (docs/releasing.md)
+	@.venv-release/bin/python tools/release.py
+
+release-check: $(STAMP) .venv-release/.installed ## the same with the torch that is installed here, in build/dist
+	@mkdir -p build/dist
+	@.venv-release/bin/python tools/release.py --out build/dist --torch-of $(abspath $(RUN))
+
+.venv-release/.installed:
+	@echo "Installing into .venv-release (build, twine)"
+	@$(BASE_PYTHON) -m venv --clear .venv-release
+	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check build==1.6.1 twine==7.0.0
+	@touch $@
 
 clean: ## remove the venvs and caches
 	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

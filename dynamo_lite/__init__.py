@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from dynamo_lite.traces import Trace as Trace
     from dynamo_lite.under_torch_export import as_torch_export as as_torch_export
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 check_torch()
 
