@@ -1,4 +1,4 @@
-"""What a release is checked for (tools/release.py, which .ci/run runs as a whole), and the entry point of `import torch`."""
+"""The checks of a release (tools/release.py; .ci/run makes one), and the entry point of `import torch`."""
 
 from __future__ import annotations
 
