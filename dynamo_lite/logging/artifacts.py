@@ -19,6 +19,7 @@ ARTIFACTS: dict[str, Artifact] = {
     ),
     "guards": Artifact("the guards of each trace as a tree, with the lines that need them"),
     "graph_breaks": Artifact("each refusal, with the program's stack"),
+    "locals": Artifact("at a refusal, the local variables of the innermost function that is not a library's"),
     "bytecode": Artifact("the instructions as they run, with the stack", "those of torch and the library too"),
     "trace_source": Artifact("the source lines as they run", "those of torch and the library too"),
     "calls": Artifact("what the program calls, with its arguments", "calls by torch and the library too"),

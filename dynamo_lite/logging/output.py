@@ -34,7 +34,8 @@ def _print_rich(record: logging.LogRecord, text: str) -> bool:
 
 
 _handler = _Stderr()
-_handler.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
+_FORMAT = "%(asctime)s.%(msecs)03d #%(export)s [%(name)s] %(message)s"
+_handler.setFormatter(logging.Formatter(_FORMAT, "%H:%M:%S", defaults={"export": "-"}))
 
 
 def ensure_handler() -> None:

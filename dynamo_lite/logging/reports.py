@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.logging import shapes, stepping
-from dynamo_lite.logging.settings import anything_on, is_on, log
+from dynamo_lite.logging.settings import anything_on, begin_export, is_on, log
 
 
 class LoggedRun(Protocol):
@@ -38,13 +38,19 @@ def reported(mod: Any) -> Iterator[list[Any]]:
         yield []
         return
     found: list[Any] = []
+    begin_export()
+    stepping.UserFrames.latest = None
     try:
         with phase("the whole trace"):
             yield found
     except GraphBreak as error:
         if is_on("graph_breaks"):
             log("graph_breaks", str(error))
+        if is_on("locals") and stepping.UserFrames.latest is not None:
+            stepping.UserFrames.latest.log_locals()
         raise
+    finally:
+        stepping.UserFrames.latest = None  # it holds a frame, and so the program's objects
     for trace in found:
         _report(trace)
 

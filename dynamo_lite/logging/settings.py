@@ -15,6 +15,7 @@ from dynamo_lite.logging.output import ensure_handler
 VARIABLE = "DYNAMO_LITE_LOGS"
 _PREFIXES = {"+": logging.DEBUG, "-": logging.CRITICAL}
 _levels: dict[str, int] = {}
+_export = -1
 
 
 class UnknownArtifact(InvalidArguments):
@@ -47,9 +48,15 @@ def anything_on() -> bool:
     return bool(_levels) or GUARD_VARIABLE in os.environ or SYMBOL_VARIABLE in os.environ
 
 
+def begin_export() -> None:
+    """Records from now on have the next number as their attribute `export`; a process counts from 0."""
+    global _export
+    _export += 1
+
+
 def log(name: str, message: str, level: int = logging.INFO) -> None:
     """One record of an artifact."""
-    logging.getLogger(f"dynamo_lite.{name}").log(level, "%s", message)
+    logging.getLogger(f"dynamo_lite.{name}").log(level, "%s", message, extra={"export": max(_export, 0)})
 
 
 def help_text() -> str:

@@ -22,10 +22,44 @@ _VARIABLE = re.compile(r"_(FAST|DEREF)$")
 
 def attach(vm: Interpreter) -> None:
     """Log the steps of `vm` from now on, as far as the artifacts are on."""
+    if is_on("locals"):
+        UserFrames(vm)
     if is_on("bytecode") or is_on("trace_source"):
         _Steps(vm)
     if is_on("calls"):
         _log_calls(vm)
+
+
+class UserFrames:
+    """Wraps `vm.on_instruction`, to know the last frame that ran and is not a library's."""
+
+    latest: UserFrames | None = None
+    """Of the interpreter that began last."""
+
+    def __init__(self, vm: Interpreter) -> None:
+        self._before = vm.on_instruction
+        self._users: dict[int, tuple[Any, bool]] = {}
+        self._last: Any = None
+        vm.on_instruction = self._step
+        UserFrames.latest = self
+
+    def _step(self, frame: Any, operation: Any) -> None:
+        known = self._users.get(id(frame.code))
+        if known is None:
+            at = UserFrame(frame.code.co_filename, 1, frame.code.co_name)
+            known = self._users[id(frame.code)] = (frame.code, not (at.is_library or at.is_installed))
+        if known[1]:
+            self._last = frame
+        if self._before is not None:
+            self._before(frame, operation)
+
+    def log_locals(self) -> None:
+        """Log the variables of that frame, one record."""
+        if self._last is None:
+            return
+        rows = [f"  {name} = {short(value)}" for name, value in self._last.f_locals().items()]
+        code = self._last.code
+        log("locals", "\n".join([f"{code.co_filename}:{self._last.lineno} in {code.co_name}", *rows]))
 
 
 class _Steps:

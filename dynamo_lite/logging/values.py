@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.value_types import CONSTANTS
@@ -39,7 +40,8 @@ def short(value: Any, depth: int = 2) -> str:
     if issubclass(kind, torch.Tensor):
         with modes_off():
             dtype = str(value.dtype).removeprefix("torch.")
-            return f"{kind.__name__}({dtype}[{', '.join(map(short, value.shape))}])"
+            name = "Tensor" if kind is FakeTensor else kind.__name__  # what it is to the program
+            return f"{name}({dtype}[{', '.join(map(short, value.shape))}])"
     if id(kind) in _SIZES:
         return str(value.node)
     if id(kind) in _CONSTANTS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch._dynamo  # a run during which torch imports it is made again, and its lines are logged twice
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
@@ -140,7 +142,7 @@ def test_bytecode_shows_instructions_with_the_stack(logged: Any) -> None:
     where = line_of("branch").partition(":")[2]
     lines = [line for line in logged("bytecode", sizes) if line.startswith(f"forward:{where} ")]
     assert "LOAD_FAST x" in lines[0] and lines[0].endswith("[]")
-    assert lines[1].endswith("[FakeTensor(float32[s0, 4])]")
+    assert lines[1].endswith("[Tensor(float32[s0, 4])]")
     assert "[s0, 3]" in only(lines, "COMPARE_OP")
 
 
@@ -154,7 +156,7 @@ def test_trace_source_shows_the_program_s_lines(logged: Any) -> None:
 def test_calls_are_shown_with_their_arguments(logged: Any) -> None:
     lines = logged("calls", sizes)
     assert all("programs.py" in line for line in lines)
-    assert line_of("scale") in only(lines, "relu(FakeTensor(float32[s0, 4]))")
+    assert line_of("scale") in only(lines, "relu(Tensor(float32[s0, 4]))")
 
 
 def test_graph_and_code(logged: Any) -> None:
@@ -242,7 +244,7 @@ def test_the_environment_variable_logs_to_stderr() -> None:
     script = "import torch, dynamo_lite; dynamo_lite.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))"
     run = run_with("graph", script)
     assert (run.returncode, run.stdout) == (0, "")
-    assert run.stderr.startswith("[dynamo_lite.graph] graph():")
+    assert "#0 [dynamo_lite.graph] graph():" in run.stderr.splitlines()[0]
 
 
 def test_help_and_mistakes_in_the_environment_variable() -> None:
@@ -250,3 +252,40 @@ def test_help_and_mistakes_in_the_environment_variable() -> None:
     assert (run.returncode, run.stderr.strip()) == (0, help_text())
     run = run_with("grph", "import dynamo_lite.logging")
     assert run.returncode == 1 and "there is no log 'grph'; did you mean 'graph'" in run.stderr
+
+
+# --- whose lines ------------------------------------------------------------------------------------------------------
+
+
+def test_locals_are_those_of_the_users_innermost_function(caplog: pytest.LogCaptureFixture) -> None:
+    def helper(rows: torch.Tensor, k: int) -> Any:
+        names = ["a", "b"]
+        return sorted([float(rows.sum()), 1.0]), names, k
+
+    class Refused(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            outer = torch.nn.functional.relu(x)
+            return helper(outer, 3)
+
+    set_logs("locals")
+    with pytest.raises(GraphBreak):
+        dynamo_lite.export(Refused(), (torch.ones(3, 2),), control_flow="refuse")
+    text = only([record.getMessage() for record in caplog.records if record.name == "dynamo_lite.locals"], "in helper")
+    assert "  rows = Tensor(float32[3, 2])" in text and "  k = 3" in text and "names = ['a', 'b']" in text
+    assert "outer" not in text
+
+
+def test_records_have_the_number_of_their_export(caplog: pytest.LogCaptureFixture) -> None:
+    set_logs("timing")
+    for _ in range(2):
+        dynamo_lite.export(torch.nn.Linear(2, 2), (torch.ones(3, 2),))
+    numbers = [record.export for record in caplog.records if "the whole trace" in record.getMessage()]  # type: ignore[attr-defined]
+    assert len(numbers) == 2 and numbers[1] == numbers[0] + 1
+
+
+def test_a_line_on_stderr_begins_with_the_time_and_the_export() -> None:
+    program = "import torch, dynamo_lite; dynamo_lite.export(torch.nn.Linear(2, 2), (torch.ones(3, 2),))"
+    environment = {**os.environ, "DYNAMO_LITE_LOGS": "timing"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    lines = done.stderr.splitlines()
+    assert lines and all(re.match(r"\d\d:\d\d:\d\d\.\d{3} #0 \[dynamo_lite\.timing\] ", line) for line in lines)
