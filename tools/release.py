@@ -23,15 +23,16 @@ import tarfile
 import tempfile
 import tomllib
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tools.portable_names import unportable  # noqa: E402
-
 _LINK = 0o120000
+_CHARACTERS = re.compile(r'[<>:"\\|?*\x00-\x1f]')
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_LONGEST = 180
+"""Characters of a path in the repository: Windows allows 260 with the folders above."""
 
 
 class Failed(SystemExit):
@@ -99,6 +100,31 @@ def check_wheel(path: Path) -> None:
     _none(unportable(entry.filename for entry in entries), "names that some file systems do not take")
 
 
+def unportable(names: Iterable[str]) -> list[str]:
+    """Return the paths that Windows cannot hold, and those that differ from another in case only.
+
+    Microsoft, "Naming Files, Paths, and Namespaces"."""
+    names = sorted({*names})
+    spelled = Counter(path.casefold() for path in {path for name in names for path in _prefixes(name)})
+    twice = {path for path, count in spelled.items() if count > 1}
+    return [
+        name
+        for name in names
+        if len(name) > _LONGEST or _has_bad_part(name) or not twice.isdisjoint(_prefixes(name.casefold()))
+    ]
+
+
+def _prefixes(name: str) -> list[str]:
+    """Return a path and the folders above it."""
+    parts = name.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+
+
+def _has_bad_part(name: str) -> bool:
+    parts = [part for part in name.split("/") if part]
+    return any(_CHARACTERS.search(part) or _RESERVED.fullmatch(part) or part[-1] in ". " for part in parts)
+
+
 def _none(found: Sequence[str], what: str) -> None:
     if found:
         raise Failed(f"{what}: {', '.join(found[:10])}")
@@ -106,19 +132,18 @@ def _none(found: Sequence[str], what: str) -> None:
 
 def install(wheel: Path, folder: Path, torch_of: str | None) -> Path:
     """Install the wheel in a fresh venv. Return the folder of its executables."""
-    words = [sys.executable, "-m", "venv", *(["--without-pip"] if torch_of else []), folder]
-    _run(words)
+    _run([sys.executable, "-m", "venv", *(["--without-pip"] if torch_of else []), folder])
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     if torch_of is None:
         pinned = re.search(r"^torch==\S+$", _text("constraints.txt"), re.MULTILINE)
-        pip = [programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip: list[str | Path] = [programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         _run([*pip, pinned[0] if pinned else "torch"])  # first, and pinned: else pip may take a build with CUDA
         _run([*pip, wheel])
         return programs
     site = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
     other, own = (_run([python, "-c", site], capture=True).strip() for python in (torch_of, programs / "python"))
-    pip = [torch_of, "-m", "pip", "--python", programs / "python", "install", "--quiet", "--no-deps"]
-    _run([*pip, "--disable-pip-version-check", wheel])
+    using: list[str | Path] = [torch_of, "-m", "pip", "--python", programs / "python", "install", "--quiet", "--no-deps"]
+    _run([*using, "--disable-pip-version-check", wheel])
     (Path(own) / "torch.pth").write_text(other)
     return programs
 

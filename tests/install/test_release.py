@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools import release
-from tools.portable_names import unportable
+from tools.release import unportable
 
 ROOT = Path(__file__).parents[2]
 
