@@ -8,7 +8,7 @@ function checks in that order (except that a guard which another one's path depe
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dynamo_lite.guards import classes, values
@@ -37,11 +37,17 @@ def _length(value: Any, expected: Any = None) -> str:
 
 def _keys(value: Any, expected: Any) -> str:
     keys = list(dict.keys(value))
-    gone, new = [k for k in expected if k not in keys], [k for k in keys if k not in expected]
+    gone, new = _without(expected, keys), _without(keys, expected)
     if not gone and not new:
         return "the same keys in another order"
     parts = [f"without {values.describe(k)}" for k in gone] + [f"with {values.describe(k)}" for k in new]
     return f"keys {', '.join(parts[:6])}"
+
+
+def _without(these: Iterable[Any], those: Iterable[Any]) -> list[Any]:
+    """Those of `these` that are not among `those`: as keys of a dict, since `==` of tensors is no truth value."""
+    table = dict.fromkeys(those)
+    return [key for key in these if key not in table]
 
 
 def _present(value: Any, expected: Any) -> str:
