@@ -55,7 +55,7 @@ def storage_of(tensor: torch.Tensor) -> Hashable:
 class AliasAnalysis:
     """`roots[node]`: the memory that a node may alias; `writes[node]`: the memory that it may change, if any.
 
-    carried: the roots of the placeholders that represent tensors of an earlier recording.
+    carried: the roots that nodes have as something else: placeholders that represent tensors of an earlier recording.
     """
 
     def __init__(self, recorder: RecordedGraph, carried: Mapping[fx.Node, Roots] | None = None) -> None:
@@ -64,9 +64,11 @@ class AliasAnalysis:
         self._modules = recorder.modules
         lifted = {entry.node: entry.tensor for entry in recorder.lifted}
         for node in recorder.graph.nodes:
+            if node in self.roots:
+                continue
             if node.op != "placeholder":
                 self._add(node)
-            elif node not in self.roots:
+            else:
                 tensor = lifted.get(node)
                 self.roots[node] = frozenset([INPUTS if tensor is None else storage_of(tensor)])
         self.written: Roots = NOTHING.union(*self.writes.values())

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.capture._torch import OpOverload, _disable_current_modes
+from dynamo_lite.capture._torch import FakeTensor, OpOverload, _disable_current_modes
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
@@ -55,6 +55,11 @@ class ConstantValues:
         self._eagerly = eagerly
         # Where a walk ends: writes can make a constant vary, never the reverse.
         self._varying: weakref.WeakSet[fx.Node] = weakref.WeakSet()
+
+    def vary(self, fake: FakeTensor, node: fx.Node) -> None:
+        """The data of a tensor, which `node` holds now, counts as not constant from now on."""
+        self._varying.add(node)
+        fake.constant = None
 
     def of(self, fake: torch.Tensor) -> torch.Tensor | None:
         """The tensor that the program has here, if its data is the same in each call; a tensor of its own."""

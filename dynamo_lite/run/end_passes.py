@@ -210,6 +210,10 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     run.made = run.effects.made
 
 
+def _features_on_effects(run: FinishedRun, call: CallRecord) -> None:
+    run.tracer.features.tell("judged", run, call)
+
+
 def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
     """Note a result that differs from eager's in its identity, or refuse it if the caller chose so."""
     if run.request.exact and not run.tracer.lets_pass(text):
@@ -244,6 +248,7 @@ RECORDED: tuple[Pass, ...] = (
     _custom_operators,
     _results_of_branches,
     _writes,
+    _features_on_effects,
     gradient_passes.gradients,
     gradient_passes.gradients_cut_off,
     gradient_passes.saved_tensors,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import torch
+from torch import fx
+
+from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.program import FlatInputs
@@ -31,6 +36,10 @@ class FinishedRun(Protocol):
     lost: list[Effect]
     refused_effects: list[DynamoLiteError]
     apart: tuple[tuple[Path, Path], ...] | None
+
+    def fingerprint(
+        self, *, buffers: Mapping[fx.Node, torch.Tensor] | None = None, neutral: Sequence[torch.Tensor] = ()
+    ) -> Fingerprint: ...
 
 
 @dataclass

@@ -33,7 +33,8 @@ def _is_same(first: Run, parts: tuple[MissingPart, ...]) -> bool:
     if first.effects.pending:
         return False  # the second trace would begin in the state that they leave
     prints = first.fingerprint()
-    request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, put_back=parts)
+    request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, prepared=None)
+    request = replace(request, put_back=parts)
     try:
         with traced(request) as second:
             again = second.fingerprint(prints)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
 
 from torch import nn
 
@@ -16,6 +16,13 @@ from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart
 from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.tracer import Tracer
+
+
+class Placed(Protocol):
+    """A change of the user's objects for one run. `put_back` may be called before `place`, and more than once."""
+
+    def place(self) -> None: ...
+    def put_back(self) -> None: ...
 
 
 def _nothing(run: Any) -> None:
@@ -52,6 +59,7 @@ class RunRequest:
             This one is made under it, too.
         held: tables that the module holds, in place of which the run finds shorter ones
             (tracing/later_calls/held_tables.py).
+        prepared: state that the first call makes, and that this run finds (features/training/first_state.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
 
@@ -72,4 +80,9 @@ class RunRequest:
     equal: Sequence[Fact] = ()
     without_gradients: tuple[str, ...] = ()
     held: HeldTables | None = None
+    prepared: Placed | None = None
     enter: Callable[..., Any] = _call
+
+    def placed(self) -> list[Placed]:
+        """What is put into the user's objects before the run, and taken out after it."""
+        return [part for part in (self.held, self.prepared) if part is not None]

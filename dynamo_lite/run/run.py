@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import torch
+from torch import fx
 
 import dynamo_lite.features  # noqa: F401  (hands the engine the list of features)
 from dynamo_lite import undoing
@@ -211,11 +214,17 @@ class Run:
         return result
 
     def fingerprint(
-        self, earlier: Fingerprint | None = None, sizes: Callable[[Any], Any] | None = None
+        self,
+        earlier: Fingerprint | None = None,
+        sizes: Callable[[Any], Any] | None = None,
+        *,
+        buffers: Mapping[fx.Node, torch.Tensor] | None = None,
+        neutral: Sequence[torch.Tensor] = (),
     ) -> Fingerprint:
-        """Return the fingerprint that shows whether two runs recorded the same program. sizes: as of a Fingerprint."""
+        """Return the fingerprint that shows whether two runs recorded the same program. sizes, buffers, neutral: as of
+        a Fingerprint."""
         assigned = {name: (change.old, change.new) for name, change in self.effects.assigned.items()}
-        return Fingerprint(self.recorder, assigned, earlier, sizes)
+        return Fingerprint(self.recorder, assigned, earlier, sizes, buffers, neutral)
 
     def undo(self) -> None:
         """Put the heap back as it was before the trace."""
@@ -227,8 +236,8 @@ class Run:
         self.recorder.close()
         tracer.rollback(self.made)
         tracer.heap.end()
-        if self.request.held is not None:
-            undoing.undone(self.request.held.put_back)
+        for placed in self.request.placed():
+            undoing.undone(placed.put_back)
         self._let_go()
 
     def _let_go(self) -> None:
@@ -316,15 +325,14 @@ def _trace(run: Run) -> None:
 def _started(request: RunRequest) -> Run:
     if request.tracer.needs_torch_dynamo or not late_imports.are_seen():
         torch_dynamo.load()  # torch's converter imports it for an input with symbols
-    held = request.held
-    if held is not None:
-        undoing.changing(held.put_back)
-        held.place()
+    for placed in request.placed():
+        undoing.changing(placed.put_back)
+        placed.place()
     try:
         run = Run(request)
     except BaseException:
-        if held is not None:
-            undoing.undone(held.put_back)
+        for placed in request.placed():
+            undoing.undone(placed.put_back)
         raise
     undoing.changing(run._undo)
     request.started(run)

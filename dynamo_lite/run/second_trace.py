@@ -147,8 +147,8 @@ def _again(first: Run, prints: Fingerprint, free: Free, cases: Cases, hints: Seq
             free.place(run.recorder, hints)
         free.hide()
 
-    request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, held=None)
-    request = replace(request, started=started)
+    request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False)
+    request = replace(request, started=started, held=None, prepared=None)
     with traced(request) as second:
         again = second.fingerprint(free.earlier(first.fingerprint, prints))
         same = prints.program(first.outputs.values) == again.program(second.outputs.values)

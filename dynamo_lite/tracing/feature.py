@@ -48,11 +48,11 @@ class NamedRules(NamedTuple):
 class WhileAwake(NamedTuple):
     """The part of a feature that takes part in a run only from `CallPlans.wake` on.
 
-    plan: looks at every callable
+    plan: looks at every callable, if it is given
     on_write: (tracer, owner, value): called before every write
     """
 
-    plan: Planner
+    plan: Planner | None = None
     on_write: Callable[[TracerView, Any, Any], None] | None = None
 
 
@@ -63,6 +63,7 @@ EVENTS: Mapping[str, str] = {
     "raised": "(tracer, error): the program has ended by an exception",
     "returned": "(run, call): the program has returned; the first pass, operators are still recorded",
     "outputs": "(run, call): the outputs of the graph are known",
+    "judged": "(run, call): the effects of the run are known; the heap is as the program has left it",
     "late import": "(tracer): C++ imports a module of torch's, which must not see torch as the run has prepared it",
 }
 """Event → parameters and meaning. Any number of features may listen."""

@@ -23,8 +23,10 @@ from dynamo_lite.capture.alias_analysis import (
     is_marker,
     is_metadata_assertion,
     same_as,
+    storage_of,
 )
 from dynamo_lite.capture.comparison.families import Families, digest_of
+from dynamo_lite.capture.comparison.neutral_buffers import NeutralBuffers
 from dynamo_lite.capture.comparison.replayed_constants import TensorOrigin, metadata_argument, nodes_behind, origin_of
 from dynamo_lite.capture.comparison.stored_rows import StoredRows, TableRows
 from dynamo_lite.capture.comparison.table_views import shown_whole
@@ -40,7 +42,8 @@ class Fingerprint:
     """The digests of one recording, which is over.
 
     assigned: the buffers that get another tensor: name → (old, new). `earlier`: the digests of the recording before it,
-    if there is one, whose tensors this one may have met. sizes: maps each size of the inputs to that of another call,
+    if there is one, whose tensors this one may have met. buffers: nodes that are taken for placeholders of buffers.
+    neutral: the buffers that hold -0.0. sizes: maps each size of the inputs to that of another call,
     for the digests that this recording has there.
     """
 
@@ -50,6 +53,8 @@ class Fingerprint:
         assigned: Mapping[str, tuple[torch.Tensor, torch.Tensor]],
         earlier: Fingerprint | None = None,
         sizes: Callable[[Any], Any] | None = None,
+        buffers: Mapping[fx.Node, torch.Tensor] | None = None,
+        neutral: Sequence[torch.Tensor] = (),
     ) -> None:
         self.recorder = recorder
         self.earlier = earlier
@@ -68,10 +73,16 @@ class Fingerprint:
         self._before = earlier._written(frozenset(self._foreign)) if earlier is not None else {}
         self._contents: dict[Any, str] = dict(self._before)  # root → digest of all that was written there
         known.update(self._updated_before())
+        for node, tensor in (buffers or {}).items():
+            known[node], self._digests[node] = frozenset([storage_of(tensor)]), digest_of(_buffer(tensor))
         self.analysis: AliasAnalysis = AliasAnalysis(recorder, known)
         before: Mapping[Any, TableRows] = earlier.stored.rows if earlier is not None else {}
         self.stored: StoredRows = StoredRows(self, {entry.node: entry for entry in recorder.lifted}, before)
         self._found = {root: rows.text for root, rows in before.items()}
+        of_neutral = {id(tensor) for tensor in neutral}
+        self._neutral = NeutralBuffers(
+            self._digests, self.copy_of, [e.node for e in recorder.lifted if id(e.tensor) in of_neutral]
+        )
         self._contents.update(self._found)
         self._run()
         self.updates: dict[str, torch.Tensor] = {}
@@ -99,6 +110,8 @@ class Fingerprint:
                 continue
             if is_marker(node):
                 _follow(autocasts, node)
+                continue
+            if self._neutral.take(node):
                 continue
             if node.op == "placeholder":
                 entry = lifted.get(node)
@@ -134,6 +147,11 @@ class Fingerprint:
         """The earlier recording, and its node for a placeholder that represents a tensor left by it."""
         former = self.recorder.carried_nodes.get(node)
         return None if former is None or self.earlier is None else (self.earlier, former)
+
+    def copy_of(self, node: fx.Node) -> str:
+        """The digest of `clone()` of a node, without gradient."""
+        args, kwargs = self._shape((node,)), self._shape({})
+        return digest_of((("call_function", str(torch.ops.aten.clone.default), args, kwargs, False, _dtype(node)),))
 
     def digest(self, node: fx.Node) -> str:
         """The digest of a node that has one."""
@@ -264,6 +282,10 @@ class Fingerprint:
     def _texts(self) -> dict[Any, str]:
         return {root: rows.text for root, rows in self.stored.rows.items()}
 
+    def is_changed(self, tensor: torch.Tensor) -> bool:
+        """Whether the program writes to the memory of a buffer."""
+        return storage_of(tensor) in self._contents
+
     def changes_carried(self) -> bool:
         """Whether the program writes to tensors left by an earlier call."""
         return self._written(frozenset(self._foreign)) != self._before
@@ -288,6 +310,11 @@ class Fingerprint:
         call to call otherwise."""
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else self.sizes_of(node)
+
+
+def _buffer(tensor: torch.Tensor) -> tuple[str, Any]:
+    """The row of a placeholder for a buffer."""
+    return LiftedKind.BUFFER.value, id(tensor)
 
 
 def _counts_by_place(node: fx.Node) -> bool:

@@ -1,7 +1,8 @@
 """The first step of an optimizer
 
-Momentum, and the moments of Adam, are made by the first step and changed by later ones. A program holds state that
-exists: take one step before the export.
+State that the first step makes from constants (the moments of Adam) or as the first term of a sum (momentum) is in the
+program from the start, so the export may come before the first step. With dampening the first step adds the whole
+gradient and later ones a part of it: take one step before the export.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Module(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.net = nn.Linear(3, 2)
-        self.optimizer = torch.optim.Adam(self.net.parameters())
+        self.optimizer = torch.optim.SGD(self.net.parameters(), momentum=0.9, dampening=0.5)
 
     def forward(self, x: Tensor) -> Tensor:
         self.net.zero_grad()

@@ -81,6 +81,8 @@ def _accumulate(
 ) -> None:
     slot = tracer.own(Gradients).of(leaf)
     slot.read_first |= not slot.is_written
+    if slot.is_left and slot.value is slot.start and slot.start is not None:
+        return gradients.add_to_left(tracer, slot, gradient)  # which may be reset before it is used
     old = slot.value
     if gradient.layout is not torch.strided:
         tracer.refuse("backward-in-forward", function="backward()", where=", of which one is sparse")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynamo_lite.features.training import backward, gradients, optimizers
-from dynamo_lite.tracing.feature import Feature, NamedRules
+from dynamo_lite.tracing.feature import Feature, NamedRules, WhileAwake
 from dynamo_lite.tracing.policy import skipped_calls
 
 FEATURE = Feature(
@@ -15,8 +15,9 @@ FEATURE = Feature(
         NamedRules(("torch.autograd.graph:_engine_run_backward",), lambda name: backward.call_engine),
     ),
     function_steps=(optimizers.plan_step,),
-    on={"changes": gradients.changes, "tensor attributes": lambda: gradients.ATTRIBUTES},
-    before_end=(gradients.judge, optimizers.judge),
+    on={"judged": optimizers.judge, "changes": gradients.changes, "tensor attributes": lambda: gradients.ATTRIBUTES},
+    while_awake=WhileAwake(on_write=optimizers.note_stored),
+    before_end=(gradients.judge,),
     guards=gradients.guard,
     refusals=(
         *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),

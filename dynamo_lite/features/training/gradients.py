@@ -14,9 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from types import GetSetDescriptorType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from torch import fx
 
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
@@ -43,6 +44,7 @@ class Slot:
     start: the gradient that the call finds: a tensor from before the run, or None
     value: the gradient now
     is_outside: whether the tensor existed before the run
+    is_left: whether the start is what an earlier run has left
     number: of the flat input that the tensor is; else None
     read_first: whether the program looked at the gradient before it was overwritten
     """
@@ -55,6 +57,36 @@ class Slot:
     mark: Mark
     read_first: bool = False
     is_written: bool = False
+    is_left: bool = False
+
+
+class LateSum(NamedTuple):
+    """A gradient that an earlier call has left, to which the backward has added: only a program that uses the sum
+    depends on that call.
+
+    left: the gradient of the earlier call
+    result: a fake tensor in the place of the sum, which may not be used
+    node: its node
+    """
+
+    left: torch.Tensor
+    result: torch.Tensor
+    node: fx.Node
+
+
+def add_to_left(tracer: TracerView, slot: Slot, gradient: torch.Tensor) -> None:
+    """A second trace adds to the gradient that the first has left."""
+    total = torch.empty_like(gradient)
+    tracer.own(Gradients).late.append(LateSum(slot.start, total, tracer.recorder.node_of(total)))
+    put(tracer, slot, total)
+
+
+def _check_late(run: FinishedRun) -> None:
+    """Refuse the use of a gradient that an earlier call has left."""
+    for late in run.tracer.own(Gradients).late:
+        is_left = any(slot.value is late.result for slot in run.tracer.own(Gradients))
+        if is_left or late.node.users:
+            run.tracer.recorder.lift(late.left)  # which raises
 
 
 class Gradients(FeatureState):
@@ -63,6 +95,7 @@ class Gradients(FeatureState):
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._slots: dict[int, Slot] = {}
+        self.late: list[LateSum] = []
 
     def __iter__(self) -> Any:
         return iter(self._slots.values())
@@ -80,14 +113,15 @@ class Gradients(FeatureState):
         number = recorder.input_number(owner)
         is_outside = number is not None or recorder.is_input(owner) or not is_fake(owner)
         start = None
-        if id(owner) in _LEFT and _LEFT[id(owner)][0] is owner:
+        is_left = id(owner) in _LEFT and _LEFT[id(owner)][0] is owner
+        if is_left:
             start = _LEFT[id(owner)][1]
         elif is_outside:
             start = _grad(owner if number is None else self._tracer.inputs.leaves[number])
             if start is not None and not is_fake(start):
                 lifted(self._tracer, owner)  # which gives it a name
                 recorder.expect_state(start, f"grad.{name_of(self._tracer, owner, number)}")
-        return Slot(owner, start, start, is_outside, number, self._tracer.mark())
+        return Slot(owner, start, start, is_outside, number, self._tracer.mark(), is_left=is_left)
 
     def save(self) -> dict[int, Any]:
         return {key: slot.value for key, slot in self._slots.items()}
@@ -180,6 +214,7 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
 
     Those of arguments are refused; those of parameters are noted, or refused with effects="exact"."""
     left: list[str] = []
+    _check_late(run)
     for slot in run.tracer.own(Gradients):
         if slot.is_outside and slot.start is not None and run.tracer.recorder.is_lifted(slot.start):
             name = name_of(run.tracer, slot.owner, slot.number)

@@ -11,8 +11,10 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 import torch
+from torch import fx
 from torch.optim import Optimizer
 
+from dynamo_lite.features.training import first_state
 from dynamo_lite.features.training.gradients import Gradients
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -30,20 +32,36 @@ _STEP = Optimizer.profile_hook_step(_nothing).__code__
 
 
 class UsedOptimizer(NamedTuple):
-    """An optimizer from before the run, where the program first used it, and the names of its state then."""
+    """An optimizer from before the run, where the program first used it, and the keys of its state then, by the id of
+    the parameter."""
 
     optimizer: Optimizer
     mark: Mark
-    names: frozenset[str]
+    keys: dict[int, frozenset[Any]]
 
 
 class OptimizersSeen(FeatureState):
-    """The optimizers that the program has used, in order."""
+    """The optimizers that the program has used, in order.
 
-    stays = "the names of state are given once"
+    stored: the fake tensors that the program has stored in their state, with their nodes then, by id
+    """
+
+    stays = "the names of state are given once; what is stored on a side is in no state behind it"
 
     def __init__(self, tracer: TracerView) -> None:
         self.all: list[UsedOptimizer] = []
+        self.stored: dict[int, tuple[torch.Tensor, fx.Node]] = {}
+
+
+def note_stored(tracer: TracerView, owner: Any, value: Any) -> None:
+    """Before a write: what becomes state of an optimizer is no constant of the program."""
+    if type(owner) is not dict or not is_fake(value) or tracer.recorder.levels:
+        return
+    seen = tracer.own(OptimizersSeen)
+    if any(owner is held for used in seen.all for held in used.optimizer.state.values()):
+        node = tracer.recorder.node_of(value)
+        seen.stored.setdefault(id(value), (value, node))
+        tracer.recorder.constant_values.vary(value, node)
 
 
 def plan_step(tracer: TracerView, fn: FunctionType) -> Step | None:
@@ -74,25 +92,55 @@ def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         return NOT_HANDLED
     if not tracer.heap.young_among((optimizer,)):
         prefix = "optimizer" if not seen else f"optimizer_{len(seen)}"
-        tensors = dict(_tensors(optimizer))
-        seen.append(UsedOptimizer(optimizer, tracer.mark(), frozenset(tensors)))
-        for path, tensor in tensors.items():
+        keys = {id(owner): frozenset(held) for owner, held in optimizer.state.items() if isinstance(held, dict)}
+        seen.append(UsedOptimizer(optimizer, tracer.mark(), keys))
+        tracer.plans.wake("training")
+        for path, tensor in _tensors(optimizer):
             tracer.recorder.expect_state(tensor, f"{prefix}.{path}")
     return NOT_HANDLED
 
 
 def judge(run: FinishedRun, call: CallRecord) -> None:
-    """A pass over a finished run: state that its first step has made would be made again by each call."""
-    for optimizer, mark, names in run.tracer.own(OptimizersSeen).all:
-        made = [path for path, tensor in _tensors(optimizer) if path not in names and is_fake(tensor)]
-        kind = type(optimizer).__qualname__
-        shown = ", ".join(made[:3]) + (", ..." if len(made) > 3 else "")
-        if not made:
-            continue
-        error = run.tracer.refusal("optimizer-state", mark, optimizer=kind, names=shown)
-        if not run.request.drops and not run.tracer.lets_pass(f"the first step of {kind} makes {shown}"):
-            raise error
-        run.refused_effects.append(error)
+    """Of a run whose effects are known: the state that the first step has made is state of the program if a second run
+    shows that (first_state.py); else each call would make it again."""
+    made = list(_made(run))
+    prepared = run.request.prepared
+    if not made and prepared is None:
+        return
+    entries = [entry for entry, _ in made]
+    if isinstance(prepared, first_state.FirstState):
+        entries += prepared.entries
+    try:
+        is_held = run.request.earlier is None and first_state.judge(run, made, run.outputs.values)
+    except first_state.Varies:
+        is_held = False
+    kinds = ", ".join(dict.fromkeys(type(entry.optimizer).__qualname__ for entry in entries))
+    if is_held:
+        run.tracer.note(f"the program begins with the state that the first step of {kinds} makes; it does not give it "
+                        "to the optimizer")  # fmt: skip
+        return
+    paths = {path for used in run.tracer.own(OptimizersSeen).all for path, _ in _tensors(used.optimizer)}
+    names = [path for path in sorted(paths) if any(path.endswith(f".{entry.key}") for entry in entries)]
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    marks = {id(used.optimizer): used.mark for used in run.tracer.own(OptimizersSeen).all}
+    error = run.tracer.refusal("optimizer-state", marks[id(entries[0].optimizer)], optimizer=kinds, names=shown)
+    if not run.request.drops and not run.tracer.lets_pass(f"the first step of {kinds} makes {shown}"):
+        raise error
+    run.refused_effects.append(error)
+
+
+def _made(run: FinishedRun) -> Iterator[tuple[first_state.MadeEntry, fx.Node | None]]:
+    """The entries of state that the program has made, with the node of a tensor when it was stored.
+
+    A number that changes in each step is left to the rules of Python state."""
+    seen = run.tracer.own(OptimizersSeen)
+    for used in seen.all:
+        for owner, held in used.optimizer.state.items():
+            before = used.keys.get(id(owner))
+            for key, value in held.items() if type(held) is dict else ():
+                if before is None or key not in before:
+                    entry = first_state.MadeEntry(used.optimizer, owner, key, value, before is None)
+                    yield entry, seen.stored.get(id(value), (None, None))[1]
 
 
 def _tensors(optimizer: Optimizer) -> Iterator[tuple[str, torch.Tensor]]:

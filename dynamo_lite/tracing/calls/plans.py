@@ -108,7 +108,7 @@ class CallPlans:
             self.awake.add(feature)
             self.skipped = named_callables.skipped_always(self._features.skipped)
             awake = [row for name, row in self._features.awake.items() if name in self.awake]
-            self._watchers = [row.plan for row in awake]
+            self._watchers = [row.plan for row in awake if row.plan is not None]
             self._watchers += [row for name, row in _WATCHERS.items() if name in self.awake]
             self.write_listeners = [row.on_write for row in awake if row.on_write is not None]
 

@@ -108,8 +108,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "optimizer-state": Refusal(
         errors.UnsupportedEffect,
-        "The first step of {optimizer} makes its state ({names}), which later steps change; the exported program "
-        "cannot make it.",
+        "The first step of {optimizer} makes its state ({names}) otherwise than from constants or as the start of a "
+        "sum, or does more than later steps; the exported program cannot begin with it.",
         "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
         'program then holds the state in buffers. Pass effects="drop" if each call is a first step.',
     ),

@@ -466,3 +466,36 @@ def test_a_value_that_does_not_fit_is_eagers_error() -> None:
         with pytest.raises(error) as raised:
             dynamo_lite.export(step, (torch.ones(3),))
         assert str(raised.value) == str(expected.value)
+
+
+def _kept(use: Callable[[nn.Module], Any]) -> type[nn.Module]:
+    class Kept(Step):
+        """Adds to the gradients of the last call, which `use` may see before they are reset."""
+
+        def forward(self, x: Tensor) -> Any:
+            self.loss(x).backward()
+            seen = use(self.net)
+            self.net.zero_grad()
+            loss = self.loss(x)
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach(), seen
+
+    return Kept
+
+
+def test_gradients_of_the_last_call_that_are_reset_before_they_are_used() -> None:
+    compare(lambda: _kept(lambda net: None)(mlp()))
+
+
+USES: dict[str, Callable[[Any], Any]] = {
+    "returned": lambda net: net[0].weight.grad.clone(),
+    "norm": lambda net: nn.utils.clip_grad_norm_(net.parameters(), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ["returned", "norm"])
+def test_gradients_of_the_last_call_that_are_used_are_refused(name: str) -> None:
+    with pytest.raises(dynamo_lite.UnsupportedEffect) as caught:
+        dynamo_lite.export(_kept(USES[name])(mlp()), rows(0))
+    assert caught.value.id == "kept-gradient"

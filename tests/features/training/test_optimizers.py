@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
 from torch import Tensor, nn, optim
 
 import dynamo_lite
@@ -35,11 +37,143 @@ def test_twenty_steps_after_the_first_equal_eager(name: str) -> None:
     compare(lambda: Step(mlp(), OPTIMIZERS[name]), before=1)
 
 
-@pytest.mark.parametrize("name", ["momentum", "adam", "adamw foreach", "rmsprop"])
-def test_state_that_the_first_step_makes_is_refused(name: str) -> None:
+FRESH: dict[str, Callable[[Any], optim.Optimizer]] = {
+    **{name: make for name, make in OPTIMIZERS.items() if name != "momentum"},
+    "undamped": lambda p: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01, maximize=True, foreach=False),
+    "nadam": lambda p: optim.NAdam(p, 0.01),
+    "radam": lambda p: optim.RAdam(p, 0.01),
+    "adamax": lambda p: optim.Adamax(p, 0.01),
+    "adadelta": lambda p: optim.Adadelta(p, 0.1),
+    "rprop": lambda p: optim.Rprop(p, 0.01),
+    "adafactor": lambda p: optim.Adafactor(p, 0.01),
+    "fused": lambda p: optim.AdamW(p, 0.01, fused=True),
+    "tensor lr": lambda p: optim.Adam(p, torch.tensor(0.01)),
+}
+
+
+@pytest.mark.parametrize("name", FRESH)
+def test_twenty_steps_of_a_fresh_optimizer_equal_eager(name: str) -> None:
+    program = compare(lambda: Step(mlp(), FRESH[name]))
+    if name not in ("sgd", "adagrad"):  # no state; state that the constructor makes
+        assert program.trace.guards.check(Step(mlp(), FRESH[name]), rows(1), weights="any") is None
+
+
+def test_another_optimizer_with_state_is_told_from_this_one() -> None:
+    trace = dynamo_lite.trace(Step(mlp(), OPTIMIZERS["adagrad"]), rows(0))
+    failure = trace.guards.check(Step(mlp(), OPTIMIZERS["adagrad"]), rows(0), weights="any")
+    assert "optimizer" in str(failure) and "without" in str(failure)
+
+
+@pytest.mark.parametrize("name", ["undamped", "adam", "fused"])
+def test_the_export_leaves_the_optimizer_as_it_was(name: str) -> None:
+    module, eager = (made(lambda: Step(mlp(), FRESH[name]), rows, 0) for _ in range(2))
+    dynamo_lite.export(module, rows(0))
+    assert not module.optimizer.state
+    for call in range(3):
+        torch.testing.assert_close(module(*rows(call)), eager(*rows(call)), rtol=0, atol=0)
+    torch.testing.assert_close(module.optimizer.state_dict(), eager.optimizer.state_dict(), rtol=0, atol=0)
+
+
+class Begins(optim.Optimizer):
+    """An optimizer whose first step stores what `begin` makes of a parameter."""
+
+    def __init__(self, parameters: Any, begin: Callable[[Any], Any], also: Callable[[Any], None] = lambda p: None):
+        super().__init__(parameters, {})
+        self.begin, self.also = begin, also
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for parameter in self.param_groups[0]["params"]:
+            state = self.state[parameter]
+            if not state:
+                state["mean"] = self.begin(parameter)
+                self.also(parameter)
+            mean = state["mean"]
+            mean.mul_(0.5).add_(parameter.grad)
+            parameter.sub_(mean, alpha=0.1)
+
+
+BEGINNINGS = {
+    "ones": torch.ones_like,
+    "filled": lambda p: torch.empty_like(p).fill_(3.0),
+    "computed": lambda p: torch.arange(p.numel()).view(p.shape) * 0.25 + 1,
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_state_that_is_computed_from_constants(name: str) -> None:
+    if name == "filled":  # memory without data, which no run can compute again
+        return refused_state(lambda p: Begins(p, BEGINNINGS[name]))
+    compare(lambda: Step(mlp(), lambda p: Begins(p, BEGINNINGS[name])))
+
+
+def refused_state(optimizer: Callable[[Any], optim.Optimizer]) -> None:
     with pytest.raises(dynamo_lite.UnsupportedEffect, match="take one step before the export") as caught:
-        dynamo_lite.export(Step(mlp(), OPTIMIZERS[name]), rows(0))
+        dynamo_lite.export(Step(mlp(), optimizer), rows(0))
     assert caught.value.id == "optimizer-state"
+    compare(lambda: Step(mlp(), optimizer), before=1)
+
+
+def doubled(parameter: Tensor) -> None:
+    parameter.mul_(2)
+
+
+REFUSED: dict[str, Callable[[Any], optim.Optimizer]] = {
+    "dampening": OPTIMIZERS["momentum"],
+    "of the parameter": lambda p: Begins(p, torch.clone),
+    "of the gradient": lambda p: Begins(p, lambda each: each.grad * 2),
+    "another effect": lambda p: Begins(p, torch.zeros_like, doubled),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_first_step_that_is_unlike_later_ones_is_refused(name: str) -> None:
+    refused_state(REFUSED[name])
+
+
+def test_a_gradient_that_is_constant_is_no_constant_state() -> None:
+    class Sum(Step):
+        def loss(self, x: Tensor) -> Tensor:
+            return self.net(x).mean()
+
+    compare(lambda: Sum(nn.Linear(3, 1), FRESH["undamped"]))
+
+
+def test_a_second_optimizer_that_is_fresh() -> None:
+    class Two(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.maker, self.judge = mlp(), nn.Linear(4, 1)
+            self.optimizer = optim.Adam(self.maker.parameters(), 0.01)
+            self.other = optim.SGD(self.judge.parameters(), 0.01, momentum=0.9)
+
+        def forward(self, x: Tensor) -> Any:
+            self.optimizer.zero_grad()
+            made = self.maker(x)
+            loss = -self.judge(made).mean()
+            loss.backward()
+            self.optimizer.step()
+            self.other.zero_grad()
+            other = self.judge(made.detach()).sigmoid().mean()
+            other.backward()
+            self.other.step()
+            return loss.detach(), other.detach()
+
+    compare(Two)
+
+
+def test_the_first_of_the_steps_may_be_one_without_gradients_for_a_part() -> None:
+    class Frozen(Step):
+        def forward(self, x: Tensor) -> Any:
+            self.optimizer.zero_grad()
+            with torch.no_grad():
+                x = self.net[0](x)
+            loss = self.net[2](self.net[1](x)).pow(2).mean()
+            loss.backward()
+            self.optimizer.step()
+            return loss.detach()
+
+    compare(lambda: Frozen(mlp(), FRESH["adam"]))
 
 
 class Lion(optim.Optimizer):
@@ -165,3 +299,13 @@ def test_an_optimizer_of_other_parameters_is_noted() -> None:
     compare(Mistaken)
     notes = dynamo_lite.trace(Mistaken(), rows(0)).notes
     assert [text for text in notes if "step() changes nothing" in text]
+
+
+@given(st.floats(0, 1, width=32), st.floats(width=32))
+@example(0.0, -0.0)
+@example(1.0, float("inf"))
+def test_what_is_added_to_negative_zero_is_itself(momentum: float, gradient: float) -> None:
+    """What capture/comparison/neutral_buffers.py rests on, to the last bit."""
+    buffer, added = torch.full((9,), -0.0), torch.full((9,), gradient)
+    expected = added.clone().view(torch.int32)
+    assert torch.equal(buffer.mul_(momentum).add_(added).view(torch.int32), expected)

@@ -1,0 +1,274 @@
+"""The state that the first step of an optimizer makes: an export may come before it.
+
+`if not state: state["exp_avg"] = torch.zeros_like(p)` runs in the first call only. Where each entry that the first step
+stores is computed from constants, the program can hold it as a buffer from the start. Two runs decide:
+
+1. From the optimizer as it is. Each entry is noted as it is stored; its data is computed; and the recording is kept as
+   a fingerprint in which the stored tensors are buffers.
+2. From an optimizer that has these entries, which are taken out again after the run. It must record the same program,
+   and leave the same other changes: then the first call computes what each later one computes.
+
+An entry that depends on the inputs (`state["momentum_buffer"] = grad.clone()`) begins as -0.0, if later steps add to it
+(capture/comparison/neutral_buffers.py).
+
+The second run gives the program. Its other effects are judged as always (run/second_trace.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import fx
+from torch.optim import Optimizer
+
+from dynamo_lite.capture.alias_analysis import draws
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
+from dynamo_lite.capture.graph.lifting import LiftedKind
+from dynamo_lite.run.finished_run import FinishedRun
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _disable_current_modes
+from dynamo_lite.torch_internals._torch_operators import OpOverload
+from dynamo_lite.tracing.diagnostics import RunAgain
+from dynamo_lite.tracing.effects import descriptions
+
+_LIKE = frozenset({"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"})
+"""Operators that read no data of their first argument."""
+_UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
+_MOST_NODES = 100
+ATOMS = (int, float, bool, str, type(None))
+
+
+class Varies(Exception):
+    """A value is not computed from constants."""
+
+
+class MadeEntry(NamedTuple):
+    """One entry of `optimizer.state[owner]`."""
+
+    optimizer: Optimizer
+    owner: Any
+    key: Any
+    value: Any
+    is_first: bool
+    """Whether the run has made the dict as well."""
+
+
+Made = Sequence[tuple[MadeEntry, "fx.Node | None"]]
+"""Entries of a run, with the node that each tensor was when it was stored."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirstState:
+    """What the first of the two runs has found (`RunRequest.prepared`).
+
+    Attributes:
+        entries: what the second run finds in the optimizers.
+        program: the fingerprint of the first run, as `Fingerprint.program`.
+        changes: the other changes that it has left.
+        neutral: the data of the entries that begin as -0.0.
+        left: what the first run leaves in these entries, as `Fingerprint.value`.
+        settings: the parts of its request that a recording depends on.
+        otherwise: what to try if the second run is not the same.
+    """
+
+    entries: tuple[MadeEntry, ...]
+    program: Any
+    changes: list[Any]
+    neutral: list[torch.Tensor]
+    left: list[Any]
+    settings: tuple[Any, ...]
+    otherwise: FirstState | None = None
+
+    def place(self) -> None:
+        """Before the second run."""
+        for entry in self.entries:
+            entry.optimizer.state[entry.owner][entry.key] = entry.value  # a defaultdict of dicts
+
+    def put_back(self) -> None:
+        """After it. Does nothing if nothing is placed."""
+        for entry in self.entries:
+            state = entry.optimizer.state
+            if entry.is_first:
+                state.pop(entry.owner, None)
+            elif entry.owner in state:
+                state[entry.owner].pop(entry.key, None)
+
+
+class FromFirstState(RunAgain):
+    """Ends the first run. first: None to begin with a first run again."""
+
+    def __init__(self, first: FirstState | None) -> None:
+        super().__init__("an optimizer makes its state in the first step")
+        self._first = first
+
+    def changed(self, request: Any) -> Any:
+        return replace(request, prepared=self._first)
+
+
+def judge(run: FinishedRun, made: Made, outputs: Sequence[Any]) -> bool:
+    """Of a run that is over: begin the second, or compare it with the first. False if the state cannot be held.
+
+    Raises Varies if an entry has no data that a second run could begin with.
+    """
+    first = run.request.prepared
+    settings = (run.recorder.memory, run.request.interpreted, run.request.put_back, run.request.known)
+    if first is None:
+        raise FromFirstState(_first_state(run, made, outputs, settings))
+    assert isinstance(first, FirstState)
+    if first.settings != settings:
+        raise FromFirstState(None)
+    prints = run.fingerprint(neutral=first.neutral)
+    is_same = first.program == prints.program(outputs) and first.changes == _changes(run, prints, first.entries)
+    if is_same and not made and first.left == [prints.value(tensor) for tensor in first.neutral]:
+        return True
+    if first.otherwise is not None:
+        raise FromFirstState(first.otherwise)
+    return False
+
+
+def _first_state(run: FinishedRun, made: Made, outputs: Sequence[Any], settings: tuple[Any, ...]) -> FirstState:
+    """What the second run begins with: entries that are not computed from constants begin as -0.0. If that is not the
+    same program, constants that the step has not changed do so, too: they may be a gradient that is constant."""
+
+    def found(entries: _Entries) -> FirstState:
+        prints = run.fingerprint(buffers=entries.buffers)
+        changes, left = _changes(run, prints, entries.all), [prints.value(fake) for fake in entries.varying]
+        return FirstState(tuple(entries.all), prints.program(outputs), changes, entries.neutral, left, settings)
+
+    constants = _Constants(run.recorder)
+    entries = _Entries(made, constants, ())
+    prints = run.fingerprint(buffers=entries.buffers)
+    unchanged = [node for node, value in entries.buffers.items() if not prints.is_changed(value)]
+    first = found(entries)
+    return replace(first, otherwise=found(_Entries(made, constants, unchanged))) if unchanged else first
+
+
+class _Entries:
+    """The entries with their data.
+
+    all: each with a real tensor in place of the fake one.
+    buffers: the tensors that are computed from constants, by the node that was stored.
+    varying, neutral: the fake tensors that are not, and the tensors of -0.0 in their places.
+    """
+
+    def __init__(self, made: Made, constants: _Constants, but: Collection[fx.Node]) -> None:
+        self.all: list[MadeEntry] = []
+        self.buffers: dict[fx.Node, torch.Tensor] = {}
+        self.varying: list[torch.Tensor] = []
+        self.neutral: list[torch.Tensor] = []
+        seen: set[int] = set()
+        for entry, node in made:
+            if node is None and not isinstance(entry.value, ATOMS):
+                raise Varies
+            if node is not None:
+                if id(entry.value) in seen:
+                    raise Varies  # two entries are one tensor
+                seen.add(id(entry.value))
+                entry = entry._replace(value=self._data(entry.value, node, constants, node not in but))
+            self.all.append(entry)
+
+    def _data(self, fake: torch.Tensor, node: fx.Node, constants: _Constants, may_be_constant: bool) -> torch.Tensor:
+        value = constants.of(node) if may_be_constant else None
+        if value is not None:
+            self.buffers[node] = value
+            return value
+        if not fake.is_floating_point() or fake.requires_grad or _sizes_vary(fake):
+            raise Varies
+        value = _neutral(fake)
+        self.varying.append(fake)
+        self.neutral.append(value)
+        return value
+
+
+class _Constants:
+    """Computes the data of nodes on real tensors, in memory of its own."""
+
+    def __init__(self, recorder: InputLifter) -> None:
+        self._graph = recorder.level.graph
+        self._literals = {e.node: e.tensor for e in recorder.lifted if e.kind is LiftedKind.CONSTANT}
+
+    def of(self, node: fx.Node) -> torch.Tensor | None:
+        """The data of a node when it was recorded; None if it depends on what is not constant."""
+        needed = self._needed(node)
+        if needed is None:
+            return None
+        values: dict[fx.Node, Any] = {}
+        with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
+            for each in self._graph.nodes:
+                if each in needed:
+                    values[each] = self._run(each, values)
+                if each is node:
+                    break
+        value, expected = values[node], node.meta.get("val")
+        if not isinstance(value, torch.Tensor) or not isinstance(expected, torch.Tensor):
+            return None
+        alike = (value.dtype, value.shape, value.stride()) == (expected.dtype, expected.shape, expected.stride())
+        return value if alike else None
+
+    def _needed(self, node: fx.Node) -> set[fx.Node] | None:
+        needed: set[fx.Node] = set()
+        todo = [node]
+        while todo:
+            current = todo.pop()
+            if current in needed:
+                continue
+            if len(needed) == _MOST_NODES or not self._is_constant(current):
+                return None
+            needed.add(current)
+            is_like = isinstance(current.target, OpOverload) and current.target._opname in _LIKE
+            todo += [argument for argument in current.all_input_nodes if not (is_like and argument is current.args[0])]
+        return needed
+
+    def _is_constant(self, node: fx.Node) -> bool:
+        """Whether a node is constant if its arguments are."""
+        if node in self._literals:
+            return True
+        target = node.target
+        if not isinstance(target, OpOverload) or target.namespace != "aten" or draws(node):
+            return False
+        val = node.meta.get("val")
+        return target._opname not in _UNFILLED and isinstance(val, torch.Tensor) and not _sizes_vary(val)
+
+    def _run(self, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
+        if node in self._literals:
+            return self._literals[node].detach().clone()
+        args, target = node.args, node.target
+        assert isinstance(target, OpOverload)
+        if target._opname in _LIKE:
+            like: Any = args[0]
+            args = (_like(like.meta["val"]), *args[1:])
+        args, kwargs = fx.map_arg((args, node.kwargs), values.__getitem__)
+        return target(*args, **kwargs)
+
+
+def _like(fake: torch.Tensor) -> torch.Tensor:
+    """A tensor like a fake one, without data."""
+    with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
+        return torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype, device=fake.device)
+
+
+def _neutral(fake: torch.Tensor) -> torch.Tensor:
+    with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
+        return _like(fake).fill_(-0.0)
+
+
+def _sizes_vary(fake: torch.Tensor) -> bool:
+    return any(isinstance(size, torch.SymInt) for size in (*fake.shape, *fake.stride()))
+
+
+def _changes(run: FinishedRun, prints: Any, entries: Sequence[MadeEntry]) -> list[Any]:
+    """The changes that a run has left besides the state of the optimizers, in a form that two runs have in common."""
+    states = {id(entry.optimizer.state) for entry in entries}
+    states |= {id(entry.optimizer.state.get(entry.owner)) for entry in entries}
+    rows = [
+        (descriptions.describe_target(run.tracer, change), change.part, _shown(change.new, prints))
+        for change in (*run.effects.pending, *run.effects.dropped, *run.effects.assigned.values())
+        if id(change.owner) not in states
+    ]
+    return sorted(rows, key=repr)
+
+
+def _shown(value: Any, prints: Any) -> Any:
+    return prints.value(value) if isinstance(value, torch.Tensor) else descriptions.describe(value)
