@@ -142,8 +142,8 @@ def install(wheel: Path, folder: Path, torch_of: str | None) -> Path:
         return programs
     site = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
     other, own = (_run([python, "-c", site], capture=True).strip() for python in (torch_of, programs / "python"))
-    using: list[str | Path] = [torch_of, "-m", "pip", "--python", programs / "python", "install", "--quiet", "--no-deps"]
-    _run([*using, "--disable-pip-version-check", wheel])
+    using: list[str | Path] = [torch_of, "-m", "pip", "--python", programs / "python", "install", "--no-deps"]
+    _run([*using, "--quiet", "--disable-pip-version-check", wheel])
     (Path(own) / "torch.pth").write_text(other)
     return programs
 
