@@ -32,12 +32,12 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _d
 from dynamo_lite.torch_internals._torch_operators import OpOverload
 from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.effects import descriptions
+from dynamo_lite.value_types import GRAPH_ATOMS
 
 _LIKE = frozenset({"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"})
 """Operators that read no data of their first argument."""
 _UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
 _MOST_NODES = 100
-ATOMS = (int, float, bool, str, type(None))
 
 
 class Varies(Exception):
@@ -160,7 +160,7 @@ class _Entries:
         self.neutral: list[torch.Tensor] = []
         seen: set[int] = set()
         for entry, node in made:
-            if node is None and not isinstance(entry.value, ATOMS):
+            if node is None and not isinstance(entry.value, GRAPH_ATOMS):
                 raise Varies
             if node is not None:
                 if id(entry.value) in seen:
