@@ -117,16 +117,9 @@ class ConstantValues:
             return False
         if node.target is operator.getitem:  # one of the tensors of unbind, split, ...: of a value computed here
             return isinstance(node.args[0], fx.Node) and bool(list(_tensors(node)))
-        if not isinstance(node.target, OpOverload) or draws(node):
+        if not computes(node):
             return False
-        if node.target.namespace != "aten" or (node.target._opname in _UNFILLED and not _is_filled(node)):
-            return False
-        tensors = list(_tensors(node))
-        with DisableTorchFunction():  # the program does not make this call
-            sizes = [size for tensor in tensors for size in (*tensor.shape, *tensor.stride())]
-        if not tensors or any(isinstance(size, torch.SymInt) for size in sizes):
-            return False
-        return all(tensor.device.type == "cpu" and tensor.numel() <= _MOST_ELEMENTS for tensor in tensors)
+        return all(tensor.device.type == "cpu" and tensor.numel() <= _MOST_ELEMENTS for tensor in _tensors(node))
 
     def _literal(self, node: fx.Node) -> Lifted | None:
         lifted = next((entry for entry in self._recorder.lifted if entry.node is node), None)
@@ -152,6 +145,18 @@ class ConstantValues:
                 if not _agrees(values[node], node):
                     return None
         return values[wanted] if isinstance(values[wanted], torch.Tensor) else None
+
+
+def computes(node: fx.Node) -> bool:
+    """Whether an operator of torch's own makes tensors of constant sizes, whose data depends on its arguments alone."""
+    if not isinstance(node.target, OpOverload) or node.target.namespace != "aten" or draws(node):
+        return False
+    if node.target._opname in _UNFILLED and not _is_filled(node):
+        return False
+    tensors = list(_tensors(node))
+    with DisableTorchFunction():  # the program does not make this call
+        sizes = [size for tensor in tensors for size in (*tensor.shape, *tensor.stride())]
+    return bool(tensors) and not any(isinstance(size, torch.SymInt) for size in sizes)
 
 
 def _is_filled(node: fx.Node) -> bool:

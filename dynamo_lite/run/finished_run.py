@@ -18,6 +18,7 @@ from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.paths import Flat
 from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.run.request import RunRequest
+from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -53,6 +54,13 @@ class CallRecord:
     state: TorchState | None = None  # torch's switches at the start
     flat: Flat | None = None  # the result, taken apart
     changed: list[str] = field(default_factory=list)  # the arguments whose containers hold something else
+
+
+def conditions(run: FinishedRun) -> tuple[object, ...]:
+    """Return the program's conditions on its inputs, in a form that two runs have in common."""
+    env = run.recorder.env
+    facts = [] if env is None else [str(fact.relation) for fact in env.core.facts if fact.kind == "guard"]
+    return sorted(facts), run.tracer.own(InputGuards).texts, run.recorder.layout.asked
 
 
 def lose_effect(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:

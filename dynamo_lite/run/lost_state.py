@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dynamo_lite.errors import InternalError
+from dynamo_lite.run.finished_run import conditions
 from dynamo_lite.run.run import Run, traced
-from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart, words_of
 
 
@@ -42,15 +42,8 @@ def _is_same(first: Run, parts: tuple[MissingPart, ...]) -> bool:
                 return False
             if first.outputs.spec != second.outputs.spec or again.changes_carried() or second.effects.pending:
                 return False
-            return _conditions(first) == _conditions(second)
+            return conditions(first) == conditions(second)
     except InternalError:
         raise  # a bug of ours
     except Exception:
         return False  # the graph break of the first trace has the reason
-
-
-def _conditions(run: Run) -> tuple[object, ...]:
-    """Return the program's conditions on its inputs."""
-    env = run.recorder.env
-    facts = [] if env is None else [str(fact.relation) for fact in env.core.facts if fact.kind == "guard"]
-    return sorted(facts), run.tracer.own(InputGuards).texts, run.recorder.layout.asked

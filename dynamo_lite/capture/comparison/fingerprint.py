@@ -43,8 +43,8 @@ class Fingerprint:
 
     assigned: the buffers that get another tensor: name → (old, new). `earlier`: the digests of the recording before it,
     if there is one, whose tensors this one may have met. buffers: nodes that are taken for placeholders of buffers.
-    neutral: the buffers that hold -0.0. sizes: maps each size of the inputs to that of another call,
-    for the digests that this recording has there.
+    neutral: the buffers that hold -0.0. sizes: maps each size of the inputs to that of another call, for the digests
+    that this recording has there.
     """
 
     def __init__(
@@ -80,9 +80,8 @@ class Fingerprint:
         self.stored: StoredRows = StoredRows(self, {entry.node: entry for entry in recorder.lifted}, before)
         self._found = {root: rows.text for root, rows in before.items()}
         of_neutral = {id(tensor) for tensor in neutral}
-        self._neutral = NeutralBuffers(
-            self._digests, self.copy_of, [e.node for e in recorder.lifted if id(e.tensor) in of_neutral]
-        )
+        placeholders = [e.node for e in recorder.lifted if id(e.tensor) in of_neutral]
+        self._neutral = NeutralBuffers(self._digests, self.copy_of, self._is_written, placeholders)
         self._contents.update(self._found)
         self._run()
         self.updates: dict[str, torch.Tensor] = {}
@@ -281,6 +280,9 @@ class Fingerprint:
 
     def _texts(self) -> dict[Any, str]:
         return {root: rows.text for root, rows in self.stored.rows.items()}
+
+    def _is_written(self, node: fx.Node) -> bool:
+        return bool(self._written(self.analysis.roots[node]))
 
     def is_changed(self, tensor: torch.Tensor) -> bool:
         """Whether the program writes to the memory of a buffer."""

@@ -22,13 +22,18 @@ _ADDS = frozenset({"add_", "_foreach_add_"})
 class NeutralBuffers:
     """The buffers of one fingerprint.
 
-    digests: those of its nodes so far. copy_of: the digest of a copy of a node. nodes: the placeholders of the buffers.
+    digests: those of its nodes so far. copy_of: the digest of a copy of a node. is_written: whether an operator that
+    the fingerprint has as a write has changed the memory of a node. nodes: the placeholders of the buffers.
     """
 
     def __init__(
-        self, digests: dict[fx.Node, str], copy_of: Callable[[fx.Node], str], nodes: Iterable[fx.Node]
+        self,
+        digests: dict[fx.Node, str],
+        copy_of: Callable[[fx.Node], str],
+        is_written: Callable[[fx.Node], bool],
+        nodes: Iterable[fx.Node],
     ) -> None:
-        self._digests, self._copy_of = digests, copy_of
+        self._digests, self._copy_of, self._is_written = digests, copy_of, is_written
         self._held = {node: node for node in nodes}  # node → the placeholder whose tensor, still -0.0, it is
 
     def take(self, node: fx.Node) -> bool:
@@ -36,7 +41,7 @@ class NeutralBuffers:
         if not self._held or not isinstance(node.target, OpOverload) or len(node.args) != 2:
             return False
         changed = _several(node.args[0])
-        if not changed or any(operand not in self._held for operand in changed):
+        if not changed or any(operand not in self._held or self._is_written(operand) for operand in changed):
             return False
         name, other = node.target._opname, node.args[1]
         if name in _SCALES and _is_scale(other):

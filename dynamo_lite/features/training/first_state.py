@@ -24,19 +24,25 @@ import torch
 from torch import fx
 from torch.optim import Optimizer
 
-from dynamo_lite.capture.alias_analysis import draws
-from dynamo_lite.capture.graph.graph_inputs import InputLifter
+from dynamo_lite.capture.alias_analysis import AliasAnalysis
+from dynamo_lite.capture.constant_values import computes
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import LiftedKind
-from dynamo_lite.run.finished_run import FinishedRun
+from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.run.finished_run import FinishedRun, conditions
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _disable_current_modes
 from dynamo_lite.torch_internals._torch_operators import OpOverload
 from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.value_types import GRAPH_ATOMS
 
-_LIKE = frozenset({"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"})
+_LIKE = frozenset(
+    {
+        *("zeros_like", "ones_like", "full_like", "empty_like"),
+        *("new_zeros", "new_ones", "new_full", "new_empty", "new_empty_strided"),
+    }
+)
 """Operators that read no data of their first argument."""
-_UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
 _MOST_NODES = 100
 
 
@@ -65,26 +71,31 @@ class FirstState:
 
     Attributes:
         entries: what the second run finds in the optimizers.
-        program: the fingerprint of the first run, as `Fingerprint.program`.
+        program, spec: the fingerprint of the first run, as `Fingerprint.program`, and the structure of its outputs.
         changes: the other changes that it has left.
         neutral: the data of the entries that begin as -0.0.
         left: what the first run leaves in these entries, as `Fingerprint.value`.
         settings: the parts of its request that a recording depends on.
+        conditions: those on its inputs.
+        reads: what it has read.
         otherwise: what to try if the second run is not the same.
     """
 
     entries: tuple[MadeEntry, ...]
     program: Any
+    spec: Any
     changes: list[Any]
     neutral: list[torch.Tensor]
     left: list[Any]
     settings: tuple[Any, ...]
+    conditions: tuple[object, ...]
+    reads: Any
     otherwise: FirstState | None = None
 
     def place(self) -> None:
         """Before the second run."""
         for entry in self.entries:
-            entry.optimizer.state[entry.owner][entry.key] = entry.value  # a defaultdict of dicts
+            entry.optimizer.state.setdefault(entry.owner, {})[entry.key] = entry.value
 
     def put_back(self) -> None:
         """After it. Does nothing if nothing is placed."""
@@ -96,10 +107,17 @@ class FirstState:
                 state[entry.owner].pop(entry.key, None)
 
 
-class FromFirstState(RunAgain):
-    """Ends the first run. first: None to begin with a first run again."""
+class Refused:
+    """What a run finds in the place of a `FirstState` if no second run has been the same: nothing."""
 
-    def __init__(self, first: FirstState | None) -> None:
+    def place(self) -> None: ...
+    def put_back(self) -> None: ...
+
+
+class FromFirstState(RunAgain):
+    """Ends a run. first: what the next one finds; None for a first run again."""
+
+    def __init__(self, first: FirstState | Refused | None) -> None:
         super().__init__("an optimizer makes its state in the first step")
         self._first = first
 
@@ -108,12 +126,15 @@ class FromFirstState(RunAgain):
 
 
 def judge(run: FinishedRun, made: Made, outputs: Sequence[Any]) -> bool:
-    """Of a run that is over: begin the second, or compare it with the first. False if the state cannot be held.
+    """Of a run that is over: begin the second, or compare it with the first. False, of a run like the first, if the
+    state cannot be held.
 
     Raises Varies if an entry has no data that a second run could begin with.
     """
     first = run.request.prepared
     settings = (run.recorder.memory, run.request.interpreted, run.request.put_back, run.request.known)
+    if isinstance(first, Refused):
+        return False
     if first is None:
         raise FromFirstState(_first_state(run, made, outputs, settings))
     assert isinstance(first, FirstState)
@@ -121,11 +142,11 @@ def judge(run: FinishedRun, made: Made, outputs: Sequence[Any]) -> bool:
         raise FromFirstState(None)
     prints = run.fingerprint(neutral=first.neutral)
     is_same = first.program == prints.program(outputs) and first.changes == _changes(run, prints, first.entries)
-    if is_same and not made and first.left == [prints.value(tensor) for tensor in first.neutral]:
-        return True
-    if first.otherwise is not None:
-        raise FromFirstState(first.otherwise)
-    return False
+    is_same &= first.conditions == conditions(run) and first.spec == run.outputs.spec
+    if not is_same or made or first.left != [prints.value(tensor) for tensor in first.neutral]:
+        raise FromFirstState(first.otherwise or Refused())
+    run.tracer.reads.add(first.reads)  # what the first step alone has read
+    return True
 
 
 def _first_state(run: FinishedRun, made: Made, outputs: Sequence[Any], settings: tuple[Any, ...]) -> FirstState:
@@ -135,8 +156,13 @@ def _first_state(run: FinishedRun, made: Made, outputs: Sequence[Any], settings:
     def found(entries: _Entries) -> FirstState:
         prints = run.fingerprint(buffers=entries.buffers)
         changes, left = _changes(run, prints, entries.all), [prints.value(fake) for fake in entries.varying]
-        return FirstState(tuple(entries.all), prints.program(outputs), changes, entries.neutral, left, settings)
+        rests_on = (settings, conditions(run), run.tracer.reads)
+        return FirstState(
+            tuple(entries.all), prints.program(outputs), run.outputs.spec, changes, entries.neutral, left, *rests_on
+        )
 
+    if any(type(entry.optimizer.state[entry.owner]) is not dict for entry, _ in made):
+        raise Varies  # a second run would find a plain dict
     constants = _Constants(run.recorder)
     entries = _Entries(made, constants, ())
     prints = run.fingerprint(buffers=entries.buffers)
@@ -185,14 +211,18 @@ class _Entries:
 class _Constants:
     """Computes the data of nodes on real tensors, in memory of its own."""
 
-    def __init__(self, recorder: InputLifter) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._graph = recorder.level.graph
-        self._literals = {e.node: e.tensor for e in recorder.lifted if e.kind is LiftedKind.CONSTANT}
+        literals = [e for e in recorder.lifted if e.kind is LiftedKind.CONSTANT]
+        older = recorder.constant_storages
+        self._literals = {e.node: e.tensor for e in literals if storage_key(e.fake) not in older}
+        self._roots = AliasAnalysis(recorder).roots
 
     def of(self, node: fx.Node) -> torch.Tensor | None:
-        """The data of a node when it was recorded; None if it depends on what is not constant."""
+        """The data of a node when it was recorded; None if it depends on what is not constant, or if the program may
+        reach its memory in another way."""
         needed = self._needed(node)
-        if needed is None:
+        if needed is None or not self._is_alone(node, needed):
             return None
         values: dict[fx.Node, Any] = {}
         with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
@@ -223,13 +253,16 @@ class _Constants:
 
     def _is_constant(self, node: fx.Node) -> bool:
         """Whether a node is constant if its arguments are."""
-        if node in self._literals:
-            return True
-        target = node.target
-        if not isinstance(target, OpOverload) or target.namespace != "aten" or draws(node):
+        return node in self._literals or (computes(node) and isinstance(node.meta.get("val"), torch.Tensor))
+
+    def _is_alone(self, node: fx.Node, needed: set[fx.Node]) -> bool:
+        """Whether memory of the run's own is reached by the node alone, once it is there: not by one that it was made
+        of, which another operator uses."""
+        roots = self._roots[node]
+        if not all(isinstance(root, fx.Node) for root in roots):
             return False
-        val = node.meta.get("val")
-        return target._opname not in _UNFILLED and isinstance(val, torch.Tensor) and not _sizes_vary(val)
+        sources = [each for each in needed if each is not node and self._roots[each] & roots]
+        return all(needed.issuperset(source.users) for source in sources)
 
     def _run(self, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
         if node in self._literals:

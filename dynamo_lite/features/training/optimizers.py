@@ -54,7 +54,7 @@ class OptimizersSeen(FeatureState):
 
 
 def note_stored(tracer: TracerView, owner: Any, value: Any) -> None:
-    """Before a write: what becomes state of an optimizer is no constant of the program."""
+    """Called before a write. A tensor that is stored in the state of an optimizer counts as not constant."""
     if type(owner) is not dict or not is_fake(value) or tracer.recorder.levels:
         return
     seen = tracer.own(OptimizersSeen)
@@ -105,8 +105,8 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     shows that (first_state.py); else each call would make it again."""
     made = list(_made(run))
     prepared = run.request.prepared
-    if not made and prepared is None:
-        return
+    if prepared is None and not any(is_fake(entry.value) for entry, _ in made):
+        return  # Python values are left to the rules of Python state
     entries = [entry for entry, _ in made]
     if isinstance(prepared, first_state.FirstState):
         entries += prepared.entries
@@ -116,8 +116,8 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
         is_held = False
     kinds = ", ".join(dict.fromkeys(type(entry.optimizer).__qualname__ for entry in entries))
     if is_held:
-        run.tracer.note(f"the program begins with the state that the first step of {kinds} makes; it does not give it "
-                        "to the optimizer")  # fmt: skip
+        text = f"the program begins with the state that the first step of {kinds} makes; the optimizer itself gets none"
+        run.tracer.note(text)
         return
     paths = {path for used in run.tracer.own(OptimizersSeen).all for path, _ in _tensors(used.optimizer)}
     names = [path for path in sorted(paths) if any(path.endswith(f".{entry.key}") for entry in entries)]
@@ -130,14 +130,12 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _made(run: FinishedRun) -> Iterator[tuple[first_state.MadeEntry, fx.Node | None]]:
-    """The entries of state that the program has made, with the node of a tensor when it was stored.
-
-    A number that changes in each step is left to the rules of Python state."""
+    """The entries of state that the program has made, with the node of a tensor when it was stored."""
     seen = run.tracer.own(OptimizersSeen)
     for used in seen.all:
         for owner, held in used.optimizer.state.items():
             before = used.keys.get(id(owner))
-            for key, value in held.items() if type(held) is dict else ():
+            for key, value in held.items() if isinstance(held, dict) else ():
                 if before is None or key not in before:
                     entry = first_state.MadeEntry(used.optimizer, owner, key, value, before is None)
                     yield entry, seen.stored.get(id(value), (None, None))[1]

@@ -47,6 +47,11 @@ from dynamo_lite.tracing.vocabulary.contents import keys_and_items
 from dynamo_lite.value_types import BOUND_IN_C, CONTAINERS
 
 _ALL = slice(None)
+_OF_HEAP = (
+    *("places", "asked_of_stand_ins", "memory", "arrays_of_objects", "called", "namespaces", "modules", "of_class"),
+    *("of_tensors", "switches"),
+)
+"""The tables of `Reads` that become guards."""
 
 
 class Reads:
@@ -89,6 +94,16 @@ class Reads:
         self._has_class = HasClass()
         self._last: Site | None = None
         self._library: dict[Any, bool] = {}
+
+    def add(self, other: Reads) -> None:
+        """Add the rows of an earlier run on the same heap, on which the program rests as well. Rows about objects of
+        that run lead nowhere."""
+        for name in _OF_HEAP:
+            mine = getattr(self, name)
+            for key, value in getattr(other, name).items():
+                mine.setdefault(key, value)
+        self.functions += other.functions
+        self.referents += other.referents
 
     # ---- the tracer's hooks
 

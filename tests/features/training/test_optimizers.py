@@ -97,13 +97,12 @@ BEGINNINGS = {
     "ones": torch.ones_like,
     "filled": lambda p: torch.empty_like(p).fill_(3.0),
     "computed": lambda p: torch.arange(p.numel()).view(p.shape) * 0.25 + 1,
+    "a view": lambda p: torch.zeros(2, *p.shape)[0],
 }
 
 
 @pytest.mark.parametrize("name", BEGINNINGS)
 def test_state_that_is_computed_from_constants(name: str) -> None:
-    if name == "filled":  # memory without data, which no run can compute again
-        return refused_state(lambda p: Begins(p, BEGINNINGS[name]))
     compare(lambda: Step(mlp(), lambda p: Begins(p, BEGINNINGS[name])))
 
 
@@ -118,6 +117,7 @@ def doubled(parameter: Tensor) -> None:
     parameter.mul_(2)
 
 
+
 REFUSED: dict[str, Callable[[Any], optim.Optimizer]] = {
     "dampening": OPTIMIZERS["momentum"],
     "of the parameter": lambda p: Begins(p, torch.clone),
@@ -129,6 +129,70 @@ REFUSED: dict[str, Callable[[Any], optim.Optimizer]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_first_step_that_is_unlike_later_ones_is_refused(name: str) -> None:
     refused_state(REFUSED[name])
+
+
+def test_memory_that_the_first_step_reaches_in_another_way() -> None:
+    class Written(Begins):
+        """The stored tensor is a view of one that is changed afterwards."""
+
+        @torch.no_grad()
+        def step(self, closure: Any = None) -> None:  # type: ignore[override]
+            for parameter in self.param_groups[0]["params"]:
+                state = self.state[parameter]
+                if not state:
+                    memory = torch.zeros(2, *parameter.shape)
+                    state["mean"] = memory[0]
+                    memory.add_(1)
+                state["mean"].mul_(0.5).add_(parameter.grad)
+                parameter.sub_(state["mean"], alpha=0.1)
+
+    refused_state(lambda p: Written(p, torch.zeros_like))
+
+
+def test_dropped_effects_leave_a_first_step() -> None:
+    def make() -> Step:
+        return Step(mlp(), OPTIMIZERS["momentum"])
+
+    program = dynamo_lite.export(made(make, rows, 0), rows(0), effects="drop").module()
+    eager = made(make, rows, 0)
+    for call in range(3):
+        eager.optimizer.state.clear()
+        torch.testing.assert_close(program(*rows(call)), eager(*rows(call)))
+
+
+def test_a_guard_is_on_what_the_first_step_alone_reads() -> None:
+    trace = dynamo_lite.trace(made(lambda: Step(mlp(), FRESH["rprop"]), rows, 0), rows(0))
+    other = Step(mlp(), FRESH["rprop"])
+    assert trace.guards.check(other, rows(0), weights="any") is None
+    other.optimizer.param_groups[0]["lr"] = 0.5  # the size of the first step
+    assert "lr" in str(trace.guards.check(other, rows(0), weights="any"))
+
+
+def test_a_condition_on_sizes_of_the_first_step_alone() -> None:
+    class Sized(Begins):
+        @torch.no_grad()
+        def step(self, x: Tensor) -> None:  # type: ignore[override]
+            for parameter in self.param_groups[0]["params"]:
+                state = self.state[parameter]
+                if not state:
+                    state["mean"] = torch.ones_like(parameter) if x.shape[0] > 4 else torch.zeros_like(parameter)
+                state["mean"].mul_(0.5).add_(parameter.grad)
+                parameter.sub_(state["mean"], alpha=0.1)
+
+    class Given(Step):
+        def forward(self, x: Tensor) -> Any:
+            self.optimizer.zero_grad()
+            loss = self.loss(x)
+            loss.backward()
+            self.optimizer.step(x)
+            return loss.detach()
+
+    module = Given(mlp(), lambda p: Sized(p, torch.zeros_like))
+    shapes = {"x": {0: torch.export.Dim("n", min=1)}}
+    with pytest.raises(dynamo_lite.UnsupportedEffect, match="makes its state") as caught:
+        dynamo_lite.export(module, rows(0), dynamic_shapes=shapes)
+    assert caught.value.id == "optimizer-state"
+    dynamo_lite.export(module, rows(0))  # a size that is constant
 
 
 def test_a_gradient_that_is_constant_is_no_constant_state() -> None:
