@@ -64,12 +64,12 @@ class LateSum(NamedTuple):
     """A gradient that an earlier call has left, to which the backward has added: only a program that uses the sum
     depends on that call.
 
-    left: the gradient of the earlier call
+    slot: that of the gradient
     result: a fake tensor in the place of the sum, which may not be used
     node: its node
     """
 
-    left: torch.Tensor
+    slot: Slot
     result: torch.Tensor
     node: fx.Node
 
@@ -77,16 +77,16 @@ class LateSum(NamedTuple):
 def add_to_left(tracer: TracerView, slot: Slot, gradient: torch.Tensor) -> None:
     """A second trace adds to the gradient that the first has left."""
     total = torch.empty_like(gradient)
-    tracer.own(Gradients).late.append(LateSum(slot.start, total, tracer.recorder.node_of(total)))
+    tracer.own(Gradients).late.append(LateSum(slot, total, tracer.recorder.node_of(total)))
     put(tracer, slot, total)
 
 
 def _check_late(run: FinishedRun) -> None:
     """Refuse the use of a gradient that an earlier call has left."""
-    for late in run.tracer.own(Gradients).late:
-        is_left = any(slot.value is late.result for slot in run.tracer.own(Gradients))
-        if is_left or late.node.users:
-            run.tracer.recorder.lift(late.left)  # which raises
+    for slot, result, node in run.tracer.own(Gradients).late:
+        if slot.value is result or node.users:
+            target = f"the .grad of {name_of(run.tracer, slot.owner, slot.number)}"
+            raise run.tracer.refusal("kept-gradient", slot.mark, target=target, what="is added to by the next call")
 
 
 class Gradients(FeatureState):
