@@ -254,3 +254,23 @@ def test_a_backward_that_is_left_out_raises_on_its_own_side_alone() -> None:
     assert torch.equal(_gradient(exported, -torch.ones(3)), torch.full((3,), 2.0))
     with pytest.raises(RuntimeError, match="not part of the exported program"):
         exported(torch.ones(3).requires_grad_()).sum().backward()
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_autograd_grad_through_a_function_that_saves_nothing(create_graph: bool) -> None:
+    """The sub-graph of its backward has a placeholder that it does not use; the call within the program lacked it."""
+
+    class Penalty(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.linspace(-1, 1, 3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            y = Round.apply(x * self.weight)
+            (gradient,) = torch.autograd.grad(y.square().sum(), self.weight, create_graph=create_graph)
+            return y + gradient
+
+    module, x = Penalty(), torch.linspace(-2, 3, 3)
+    program = dynamo_lite.export(module, (x,))
+    for at in (x, -x, x * 3):
+        torch.testing.assert_close(program.module()(at), module(at))

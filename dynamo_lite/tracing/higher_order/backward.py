@@ -125,7 +125,8 @@ def tie(tracer: TracerView, call: Applied) -> Any:
     kept = {id(recorder.lift(tensor)) for tensor in call.ctx.to_save if is_tensor(tensor)}
     tensors = [value for value in saved if is_tensor(value) and id(value) in kept]
     tracer.own(Backwards).saved += [(value, _version(value), call.name, backward) for value in tensors]
-    made = _results(tracer, [stand_in[i] for i in through], dirty, given, (backward, saved))
+    held = saved or (None,)  # where nothing is saved, the sub-graph has a placeholder that it does not use
+    made = _results(tracer, [stand_in[i] for i in through], dirty, given, (backward, held))
     recorder.bind_result(node, made[0] if type(call.result) is not tuple else (*made,))
     if type(call.result) is not tuple:
         return made[0]
