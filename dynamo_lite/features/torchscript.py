@@ -2,7 +2,8 @@
 
 TorchScript runs code of its own, whose operators are recorded as they run. Its other effects are not observed: its
 graph is read beforehand, and one that changes attributes, lists or dicts that are older than the call, prints, or calls
-back into Python is refused. Lists and dicts among the arguments are copied, by TorchScript as well.
+back into Python is refused. So is a call of TorchScript's own tracer. Lists and dicts among the arguments are copied,
+by TorchScript as well.
 
 Given sizes that vary, TorchScript would take their numbers. A scripted function then runs as the Python function that
 it was made from, where `torch.jit.is_scripting()` is true as in the compiled one.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -186,15 +187,24 @@ def _is_made_here(value: Any, copied: bool) -> bool:
     return kind in _MAKES or (copied and kind == "prim::Param" and value.type().kind() in _COPIED)
 
 
+def refuse_trace(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+    """torch.jit.trace and trace_module run the program again, with TorchScript's own tracer."""
+    tracer.refuse("script-trace", function=f"torch.jit.{fn.__name__}")
+
+
 _PLAIN = frozenset({bool, int, float, complex, str, type(None), torch.dtype, torch.device, *SYMBOLIC})
 _COPIED = frozenset({"ListType", "DictType"})
 _STEPS: dict[type, Step] = {torch.ScriptMethod: call_method, torch.jit.ScriptFunction: call_function}
-_RULES: dict[int, Step] = {id(torch.jit.is_scripting): call_is_scripting}
+_RULES: dict[int, Step] = {
+    id(torch.jit.is_scripting): call_is_scripting,
+    id(torch.jit.trace): refuse_trace,
+    id(torch.jit.trace_module): refuse_trace,
+}
 
 FEATURE = Feature(
     name="torchscript",
     state=(CompiledCalls,),
     rules=lambda: _RULES,
     c_steps=(plan,),
-    refusals=("script-module", "script-object"),
+    refusals=("script-module", "script-object", "script-trace"),
 )

@@ -189,7 +189,7 @@ def _functions_with_rules(table: dict[int, Rule]) -> dict[int, tuple[FunctionTyp
         *skipped_calls.BACKWARD,
         *unseen,
         "torch:_assert",
-        "torch.jit:is_scripting",
+        *("torch.jit:is_scripting", "torch.jit:trace", "torch.jit:trace_module"),
         "torch.utils.checkpoint:checkpoint",
         _SWAP,
     )

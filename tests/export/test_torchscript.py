@@ -313,3 +313,16 @@ def test_a_method_of_an_object_in_cpp_is_refused() -> None:
         dynamo_lite.export(unpacked, (X,))
     with pytest.raises(UnsupportedCall, match=r"script-object.*LinearPackedParamsBase"):
         dynamo_lite.export(lambda x: torch.ops.quantized.linear_dynamic(x, packed), (X,))
+
+
+LAYER = nn.Linear(4, 4)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "program", [lambda x: torch.jit.trace(LAYER, x)(x), lambda x: torch.jit.trace_module(LAYER, {"forward": x})(x)]
+)
+def test_tracing_within_forward_is_refused(program: Any, strict: bool) -> None:
+    """It was an error of ours: "capture itself failed"."""
+    with pytest.raises(UnsupportedCall, match="script-trace"):
+        dynamo_lite.export(program, (X,), strict=strict)

@@ -329,6 +329,12 @@ REFUSALS: dict[str, Refusal] = {
         "The program calls {function}, compiled by TorchScript, which {what}. That is not recorded.",
         "call the Python module that it was made from.",
     ),
+    "script-trace": Refusal(
+        errors.UnsupportedCall,
+        "The program calls {function}(), which runs the model on the data of its example inputs. They are not known "
+        "during export.",
+        "trace it before the export, in __init__, and call the traced module; or call the Python module itself.",
+    ),
     "generator-argument": Refusal(
         errors.UnsupportedCall,
         "An operator is given a torch.Generator that is older than the call, or draws by data: the exported program "
