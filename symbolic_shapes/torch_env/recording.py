@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
-from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Symbol, as_int
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Symbol, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const
 from dynamo_lite.symbolic_shapes.expressions.piecewise import ite_bool
@@ -63,12 +63,19 @@ class FactRecorder:
         env, operator = self._env, self._context.operator
         if value is None and not self.suppressing:
             if operator is not None:
-                self.defers(str(operator))
+                if not self._is_of_result(relation):
+                    self.defers(str(operator))
             elif error is not None:
                 self.defers(f"Python ({error})", type(error))
         deferred = value is None or env.settings.prefer_deferred_runtime_asserts_over_guards
         self.record(relation, "check" if deferred else "guard", origin or (lambda: self._checked_at(kind)))
         return True
+
+    def _is_of_result(self, relation: Any) -> bool:
+        """Whether all unbacked symbols are of the operator's own result, which its kernel keeps in bounds."""
+        known = self._expressions.symbols.from_sympy
+        fresh = {known.get(symbol) for symbol in self._env.pending_fresh_unbacked_symbols}
+        return all(symbol in fresh for symbol in symbols_of(relation) if symbol.unbacked)
 
     def demand(self, relation: Any) -> bool:
         """`expect_true` for a condition that an operator checks in eager as well, raising if it does not hold."""

@@ -51,6 +51,7 @@ def _has_integer_indices(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool
 
 _RUNTIME: Final = frozenset({RuntimeError})
 _EITHER: Final = frozenset({RuntimeError, IndexError})
+_DIVISION: Final = frozenset({RuntimeError, ZeroDivisionError})
 _LINALG: Final = frozenset({RuntimeError, torch.linalg.LinAlgError})
 _CUSTOM: Final = MayRaise(frozenset({BaseException}), _always)
 """A custom operator's kernel may raise anything."""
@@ -91,6 +92,50 @@ def _may_be_zero(size: Any) -> bool:
     return more is not True and (more is False or more.node.shape_env.decide_node(more.node) is not True)
 
 
+def _holds(relation: Any) -> bool:
+    """Whether a relation of sizes and numbers is known to hold. Nothing is asked of run time."""
+    if not isinstance(relation, torch.SymBool):
+        return bool(relation)
+    return relation.node.shape_env.decide_node(relation.node) is True
+
+
+def _is_number_of_data(value: Any) -> bool:
+    return isinstance(value, torch.SymInt) and value.node.maybe_as_int() is None and not value.node.has_hint()
+
+
+def _index_is_number_of_data(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """`x.select(dim, index)`, `x.select_scatter(source, dim, index)`: an index that may be out of range."""
+    *_, dim, index = args
+    if not _is_number_of_data(index):
+        return False
+    size = args[0].shape[dim]
+    return not (_holds(index < size) and _holds(index >= -size))
+
+
+def _may_give_negative_size(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """`x.expand(n)`"""
+    return any(_is_number_of_data(size) and not _holds(size >= 0) for size in args[1])
+
+
+def _cuts_by_numbers_of_data(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """`x.slice_scatter(source, dim, start, end)`: the source must have the size of the slice."""
+    return any(map(_is_number_of_data, (*args[3:5], *kwargs.values())))
+
+
+def _divides_by_number_of_data(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """An integer tensor divided by a number that may be zero."""
+    return _is_whole(args[0]) and _is_number_of_data(args[1]) and not _holds(args[1] != 0)
+
+
+def _has_exponent_of_data(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Integers to a power that may be negative."""
+    return _is_whole(args[0]) and _is_number_of_data(args[1]) and not _holds(args[1] >= 0)
+
+
+def _either(one: Condition, other: Condition) -> Condition:
+    return lambda args, kwargs: one(args, kwargs) or other(args, kwargs)
+
+
 _ROWS: tuple[tuple[Kinds, Condition, str], ...] = (
     (_LINALG, _always, """
         cholesky cholesky_inverse inverse linalg_cholesky linalg_cond linalg_eig linalg_eigh linalg_eigvals
@@ -119,9 +164,13 @@ _ROWS: tuple[tuple[Kinds, Condition, str], ...] = (
     (_RUNTIME, _takes_order, "searchsorted"),
     (_RUNTIME, _takes_tensor_bound, "normal normal_"),
     (_RUNTIME, _is_between_tensors, "linspace logspace"),
-    (_RUNTIME, _divides_whole_numbers, """
+    (_DIVISION, _either(_divides_whole_numbers, _divides_by_number_of_data), """
         div div_ divide divide_ floor_divide floor_divide_ remainder remainder_ fmod fmod_
     """),
+    (_RUNTIME, _has_exponent_of_data, "pow pow_"),
+    (_EITHER, _index_is_number_of_data, "select select_copy select_scatter"),
+    (_RUNTIME, _may_give_negative_size, "expand expand_copy"),
+    (_RUNTIME, _cuts_by_numbers_of_data, "slice_scatter"),
     (_EITHER, _may_be_empty, """
         max min amax amin aminmax argmax argmin kthvalue mode topk cummax cummin median nanmedian
     """),

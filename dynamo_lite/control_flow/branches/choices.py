@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import torch
 from torch import nn
@@ -19,8 +20,10 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.branches.joins import takes_value
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.interpreter.flow import END
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.strings.deferred_str import unread
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -33,8 +36,32 @@ _INTEGERS = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.
 
 
 @dataclass
-class _Half(Branch):
-    """Whether the number is one of the lower half; each side comes to the subscript again."""
+class _Again(Branch):
+    """A branch whose sides come to the subscript again, with what they know of the number."""
+
+    def begin(self, truth: bool) -> Callable[[Level | None], None]:
+        def start(level: Level | None) -> None:
+            self.frame.pc = self.at
+
+        return start
+
+
+@dataclass
+class _Bound(_Again):
+    """Whether the number is within a bound; the other side raises an IndexError."""
+
+    def first_join(self) -> int:
+        """Return the first instruction that both the ways behind the subscript and those of the handler come to."""
+        at, handler = super().first_join(), self.frame.info.handler_at(self.frame.code, self.at)
+        if handler is None:
+            return at
+        handled = {handler.target, *self.flow.joins_after(handler.target)}
+        return next(join for join in (at, *self.flow.joins_after(at)) if join in handled)
+
+
+@dataclass
+class _Half(_Again):
+    """Whether the number is one of the lower half."""
 
     is_value: bool
 
@@ -49,21 +76,30 @@ class _Half(Branch):
             at = later
         return at
 
-    def begin(self, truth: bool) -> Callable[[Level | None], None]:
-        def start(level: Level | None) -> None:
-            self.frame.pc = self.at
-
-        return start
-
 
 def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
     """The current subscript, whose operands are on the stack: NOT_HANDLED, or what its handler returns."""
-    kind = type(container)
-    if not (kind in _LISTS or kind in _MODULES or kind is dict) or not _is_data(tracer, key):
+    kind, env = type(container), tracer.recorder.env
+    if env is None or not _is_data(tracer, key):
         return NOT_HANDLED
-    env, length = tracer.recorder.env, tracer.vm.call(len, (container,))  # a read of the program
-    if not 1 <= length <= _MOST or env is None or may_be_caught(frame, frozenset({IndexError, KeyError})):
+    if is_tensor(container):
+        caught = container.dim() and _is_integer(key) and may_be_caught(frame, frozenset({IndexError}))
+        if not caught:
+            return NOT_HANDLED
+        message = unread("index is out of bounds for dimension 0", partial(_refuse_text, tracer, frame))
+        return _in_range(tracer, frame, container.shape[0], key, message)
+    if not (kind in _LISTS or kind in _MODULES or kind is dict):
         return NOT_HANDLED
+    length = tracer.vm.call(len, (container,))  # a read of the program
+    if not 1 <= length <= _MOST:
+        return NOT_HANDLED
+    if may_be_caught(frame, frozenset({IndexError, KeyError})):
+        if kind not in _LISTS:
+            return NOT_HANDLED
+        answer = _in_range(tracer, frame, length, key, f"{kind.__name__} index out of range")
+        if answer is not NOT_HANDLED:
+            return answer
+        key = frame.stack[-1]
     if kind is dict and (is_tensor(key) or not _has_numbers(container)):
         return NOT_HANDLED
     if is_tensor(key):
@@ -79,6 +115,35 @@ def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
     return _Half(tracer, frame, key <= (low + high) // 2, {True: at, False: at}, None, _are_values(container)).capture()
 
 
+def _in_range(tracer: Forking, frame: Any, length: Any, key: Any, message: str) -> Any:
+    """Within a handler that catches an IndexError: a branch on `-length <= key < length`, whose other sides raise it.
+
+    NOT_HANDLED where the number is in range. message: that of the error.
+    """
+    if is_tensor(key):
+        key = frame.stack[-1] = tracer.vm.call(torch.Tensor.item, (key,))
+    for bound in (key < length, key >= -length):
+        holds = _known(bound)
+        if holds is False:
+            raise IndexError(message)
+        if holds is None:
+            at = frame.pc - 1
+            return _Bound(tracer, frame, bound, {True: at, False: at}, None).capture()
+    return NOT_HANDLED
+
+
+def _refuse_text(tracer: Forking, frame: Any) -> NoReturn:
+    line = f"the message of the IndexError at line {line_of(frame, frame.pc - 1)}"
+    tracer.refuse("data-dependent-value", what=line)
+
+
+def _known(relation: Any) -> bool | None:
+    if type(relation) is not torch.SymBool:
+        return bool(relation)
+    answer: bool | None = relation.node.shape_env.decide_node(relation.node)
+    return answer
+
+
 def _are_values(container: Any) -> bool:
     """Whether an operator can give one of the items."""
     items = [*container.values()] if type(container) is dict else [*container]
@@ -90,6 +155,11 @@ def _is_data(tracer: Forking, key: Any) -> bool:
     if is_tensor(key):
         return key.dim() == 0 and key.dtype in _INTEGERS and tracer.predicates.depends_on_data(key)
     return type(key) is torch.SymInt and key.node.maybe_as_int() is None and not key.node.has_hint()
+
+
+def _is_integer(key: Any) -> bool:
+    """Whether a tensor is given one index. (An index of dtype uint8 is a mask.)"""
+    return not is_tensor(key) or key.dtype is not torch.uint8
 
 
 def _has_numbers(table: dict[Any, Any]) -> bool:

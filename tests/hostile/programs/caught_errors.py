@@ -449,9 +449,9 @@ def masks_of_unequal_sizes():
 def an_element_by_data():
     def f(x, i):
         try:
-            return x[int(i)]
+            return x[int(i)] * 2
         except IndexError:
-            return x[0]
+            return x[0] * 3
 
     return Case(f, (t(3), torch.tensor(1)), also=[((t(3), torch.tensor(5)), {})])
 
