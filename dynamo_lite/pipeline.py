@@ -29,6 +29,7 @@ from dynamo_lite.run import Run, RunRequest, late_imports
 from dynamo_lite.torch_internals._torch_dispatch import said
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.higher_order.autograd import WithoutHooks
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -77,6 +78,7 @@ def _capture(
     if isinstance(program, Program):
         program.key_orders = orders.asked() if orders is not None else ()
         program.state_reads, program.apart = run.state_reads, run.apart
+        program.without_hooks = run.tracer.own(WithoutHooks).inputs
         for why in program.why_no_module():
             run.tracer.note(why)
     program.notes = run.tracer.notes  # type: ignore[attr-defined]

@@ -297,6 +297,7 @@ def call_cond(
         return _recorded(tracer, cond, args, known=known_outputs(recorder.fake_mode, recorder.env, outputs, shapes))
 
     results = _with_its_own_facts(tracer, levels[0], run)
+    subgraph_calls.mark_branch(recorder.graph)
     gradients.check_draws(tracer, modules, results)
     return results
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Self
 
 import torch
@@ -54,6 +55,8 @@ class Program(ExportedProgram):
     `key_orders` names dicts among the arguments and the keys whose order in them the program has read;
     `state_reads` its reads of containers beside their leaves. `apart`: no container may be at two places of a
     call, except those of these pairs; None if it does not matter.
+    `without_hooks`: the numbers of flat inputs whose hooks on gradients eager's call would run, and the program does
+    not: a call whose input has one is refused. The values are the attributes of a tensor that hold such hooks.
     `lost_gradients`: results whose gradient is not eager's.
     `is_traced_again`: torch is about to trace `module()` again, and is to find its own operators there.
     """
@@ -62,6 +65,7 @@ class Program(ExportedProgram):
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
     state_reads: tuple[StateRead, ...] = ()
     apart: tuple[tuple[Path, Path], ...] | None = None
+    without_hooks: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
     asked: Questions | None = None
     is_traced_again: bool = False
@@ -74,7 +78,7 @@ class Program(ExportedProgram):
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
         from dynamo_lite.program.modules.score_functions import look_up_as_eager
-        from dynamo_lite.program.modules.size_branches import run_taken_sides
+        from dynamo_lite.program.modules.taken_sides import run_taken_sides
 
         for why in self.why_no_module():
             raise InvalidArguments(why)
@@ -156,6 +160,7 @@ class Program(ExportedProgram):
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
         program.key_orders, program.state_reads, program.apart = self.key_orders, self.state_reads, self.apart
+        program.without_hooks = self.without_hooks
         program.asked, program.lost_gradients = self.asked, of_decomposed(self)
         return program
 

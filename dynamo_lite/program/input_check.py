@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 from dynamo_lite.errors import InputMismatch, StructureMismatch
 from dynamo_lite.program._torch import jit_trace_paused, never_compiled, reorder_kwargs
 from dynamo_lite.program.decomposition.shared_inputs import Changed
-from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
+from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous, path_in_words
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.container_state import StateRead
@@ -34,7 +34,8 @@ class InputCheck:
     `sizes` checks sizes that vary, and the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
     names are such that torch cannot write checks of its own. `dtypes`: the dtypes accepted in place of that of the
     export, once the module was converted; None: any. `state`: the program's reads of containers beside their leaves.
-    `apart`: as of the program. `changed`: the inputs that a decomposed program changes.
+    `apart`: as of the program; `without_hooks`: too,
+    with the names of the inputs. `changed`: the inputs that a decomposed program changes.
     """
 
     in_spec: pytree.TreeSpec
@@ -47,6 +48,7 @@ class InputCheck:
     state: tuple[StateRead, ...] = ()
     apart: tuple[tuple[Path, Path], ...] | None = None
     changed: Changed | None = None
+    without_hooks: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
 
     @classmethod
     def of(cls, program: ExportedProgram, guards: bool = False) -> InputCheck:
@@ -65,6 +67,8 @@ class InputCheck:
         apart = getattr(program, "apart", None)
         check = cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state, apart=apart)
         check.changed = Changed.of(program)
+        hooks: Mapping[int, tuple[str, ...]] = getattr(program, "without_hooks", {})
+        check.without_hooks = tuple((i, path_in_words(paths[i]), attributes) for i, attributes in hooks.items())
         return check
 
     def __deepcopy__(self, memo: dict[int, Any]) -> InputCheck:
@@ -95,7 +99,7 @@ class InputCheck:
             self._check_order(path, keys, (args, kwargs))
         given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
         self._compare("", given_tree, self.in_spec, iter(self.expected))
-        needed = self.sizes is not None or self.state or self.changed is not None
+        needed = self.sizes is not None or self.state or self.changed is not None or self.without_hooks
         leaves = pytree.tree_leaves(given_tree) if needed else []
         self._check_leaves(leaves, module)
         for read in self.state:
@@ -106,6 +110,12 @@ class InputCheck:
             self.sizes.check(leaves)
         if self.changed is not None:
             self.changed.check(leaves, module)
+        for number, name, attributes in self.without_hooks:
+            if any(getattr(leaves[number], attribute, None) for attribute in attributes):
+                raise InputMismatch(
+                    f"Input {name} has a hook on its gradient. The program computes that gradient itself, and does not "
+                    "call hooks, as eager does: remove the hook, or give the program a tensor without it (detach())."
+                )
 
     @cached_property
     def _quick(self) -> QuickFit:

@@ -28,6 +28,8 @@ def facts_of(program: ExportedProgram) -> dict[str, Any]:
         facts["apart"] = twins.to_json(apart)
     if (lost := getattr(program, "lost_gradients", None)) is not None:
         facts["lost_gradients"] = lost_gradients.to_json(lost)
+    if hooks := getattr(program, "without_hooks", None):
+        facts["without_hooks"] = [[number, *attributes] for number, attributes in hooks.items()]
     if state:
         facts["state_reads"] = [read.to_json() for read in state]
     return facts
@@ -40,6 +42,7 @@ def give_facts(program: Any, facts: dict[str, Any]) -> None:
     program.apart = twins.from_json(facts["apart"]) if "apart" in facts else None
     lost = facts.get("lost_gradients")
     program.lost_gradients = None if lost is None else lost_gradients.from_json(lost)
+    program.without_hooks = {number: tuple(attributes) for number, *attributes in facts.get("without_hooks", ())}
     program.state_reads = tuple(map(StateRead.from_json, facts.get("state_reads", ())))
 
 

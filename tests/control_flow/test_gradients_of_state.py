@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -392,3 +393,81 @@ def test_a_side_does_not_take_the_backward_of_the_other_away(name: str) -> None:
         if expected is not None:
             torch.testing.assert_close(found, expected)
     assert 0 < refused < len(INPUTS)
+
+
+class _OneSided(nn.Module):
+    """Each parameter is used on some sides only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Parameter(torch.ones(3)), nn.Parameter(torch.full((3,), 2.0))
+        self.inner = nn.Parameter(torch.full((3,), 3.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            y = x * self.first
+            if y.max() > 1:
+                y = y * self.inner.exp()
+        else:
+            y = x * self.second
+        return y
+
+
+@pytest.mark.parametrize("way", ["module", "saved", "decomposed", "exported again"])
+def test_a_parameter_of_the_other_side_has_no_gradient(way: str) -> None:
+    """torch.cond gives it zeros, with which an optimizer changes it."""
+    eager = _OneSided()
+    program: Any = dynamo_lite.export(copy.deepcopy(eager), (torch.ones(3),))
+    if way == "saved":
+        file = io.BytesIO()
+        dynamo_lite.save(program, file)
+        file.seek(0)
+        program = dynamo_lite.load(file)
+    elif way == "decomposed":
+        program = program.run_decompositions()
+    elif way == "exported again":
+        program = dynamo_lite.export(program.module(), (torch.ones(3),))
+    module = program.module()
+    optimizers = [torch.optim.AdamW(m.parameters(), lr=0.1, weight_decay=0.5) for m in (eager, module)]
+    for x in (torch.ones(3) * 0.1, torch.ones(3) * 5, -torch.ones(3), torch.ones(3)):
+        for each in (eager, module):
+            each(x).square().sum().backward()
+        found = [[None if p.grad is None else p.grad.clone() for p in m.parameters()] for m in (eager, module)]
+        assert [gradient is None for gradient in found[0]] == [gradient is None for gradient in found[1]]
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        for own, other in zip(eager.parameters(), module.parameters()):
+            torch.testing.assert_close(other, own)
+
+
+def test_a_number_that_only_one_side_can_take() -> None:
+    """With gradients, torch's cond traced the side that indexes on the number of the call: IndexError."""
+
+    class Pick(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.linspace(-1, 1, 6))
+
+        def forward(self, x: Tensor, n: Tensor) -> Tensor:
+            k = n.item()
+            y = x * self.weight
+            return (y[k] if 0 <= k < 4 else self.weight * 3).sum()
+
+    eager = Pick()
+    module = dynamo_lite.export(copy.deepcopy(eager), (torch.ones(4, 6), torch.tensor(1))).module()
+    for number in (0, 3, 9, -2):
+        for each in (eager, module):
+            each(torch.ones(4, 6), torch.tensor(number)).backward()
+        torch.testing.assert_close(module.weight.grad, eager.weight.grad)
+
+
+def test_what_traces_the_module_finds_the_operator() -> None:
+    module = dynamo_lite.export(_OneSided(), (torch.ones(3),)).module()
+    x = torch.randn(2, 3)
+    expected = torch.stack([module(row) for row in x])
+    with torch.no_grad():
+        torch.testing.assert_close(torch.vmap(module)(x), expected)
+    traced = torch.export.export(module, (torch.ones(3),))
+    assert any(node.target is torch.ops.higher_order.cond for node in traced.graph.nodes)
+    torch.testing.assert_close(traced.module()(-torch.ones(3)), module(-torch.ones(3)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from torch import nn
 
 import dynamo_lite
-from dynamo_lite.errors import GraphBreak, UnsupportedValue
+from dynamo_lite.errors import GraphBreak, InputMismatch, UnsupportedValue
 from tests.export.observe import difference, observe
 from tests.export.verdict import ours
 
@@ -104,3 +105,63 @@ def test_a_module_as_an_argument_is_told_where_it_belongs() -> None:
 
     with pytest.raises(UnsupportedValue, match=r"self\.part = part"):
         dynamo_lite.export(forward, (torch.ones(2, 4), nn.BatchNorm1d(4)))
+
+
+class _Slope(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        (gradient,) = torch.autograd.grad((x * x).sum(), x)
+        return x + gradient
+
+
+class _Backward(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor | None:
+        (x * x).sum().backward()
+        gradient, x.grad = x.grad, None
+        return gradient
+
+
+def _hooked(by: str) -> torch.Tensor:
+    x = leaf(3)
+    if by == "hook":
+        x.register_hook(lambda gradient: gradient * 5)
+    else:
+        x.register_post_accumulate_grad_hook(lambda tensor: None)
+    return x
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize(
+    ("module", "by"), [(_Slope(), "hook"), (_Backward(), "hook"), (_Backward(), "post accumulate hook")]
+)
+def test_a_hook_of_a_later_argument_is_not_left_out(module: nn.Module, by: str, saved: bool) -> None:
+    """The program computed the gradient without the hook, where eager runs it."""
+    program: Any = dynamo_lite.export(module, (leaf(3),))
+    if saved:
+        file = io.BytesIO()
+        dynamo_lite.save(program, file)
+        file.seek(0)
+        program = dynamo_lite.load(file)
+    x = leaf(3)
+    torch.testing.assert_close(program.module()(x), module(x))
+    with pytest.raises(InputMismatch, match="Input x has a hook on its gradient"):
+        program.module()(_hooked(by))
+    without = _hooked(by).detach().requires_grad_()
+    torch.testing.assert_close(program.module()(without), module(without))
+
+
+def test_a_hook_that_the_call_does_not_run_is_no_matter() -> None:
+    """`autograd.grad` runs the hooks of the tensors that it is asked for, and those of what is in between."""
+
+    class Weight(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            (gradient,) = torch.autograd.grad((x * self.weight).sum(), self.weight)
+            return gradient
+
+    module = Weight()
+    program: Any = dynamo_lite.export(module, (leaf(3),))
+    x = _hooked("hook")
+    torch.testing.assert_close(program.module()(x), module(x))

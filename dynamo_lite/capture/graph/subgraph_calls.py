@@ -27,6 +27,16 @@ from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
+BRANCH = "Python.branch"
+"""The second word of `torch_fn` of a torch.cond that stands for a branch of Python, not for a call of torch.cond."""
+
+
+def mark_branch(graph: fx.Graph) -> None:
+    """Mark the last torch.cond of a graph as one that stands for a branch of Python."""
+    node = next(node for node in reversed(graph.nodes) if node.target is torch.ops.higher_order.cond)
+    node.meta["torch_fn"] = (node.name, BRANCH)
+
+
 _GRAD_MODE = "dynamo_lite_grad_mode"
 """Key of a sub-graph's `meta`: the grad mode that it is entered under (program/regions.py needs it)."""
 

@@ -46,12 +46,14 @@ HOOKS = (_BACKWARD, HookKind("_post_accumulate_grad_hooks", "Tensor.register_pos
 
 
 class WithoutHooks(FeatureState):
-    """The parameters and other tensors from before the run whose hooks the program would leave out: they have none."""
+    """The tensors whose hooks the program would leave out, and which have none: those from before the run, with the
+    kinds of hooks, and the numbers of inputs."""
 
     stays = "a guard of one side is a guard of the program"
 
     def __init__(self, tracer: TracerView) -> None:
         self.all: list[tuple[torch.Tensor, tuple[HookKind, ...]]] = []
+        self.inputs: dict[int, tuple[str, ...]] = {}  # the attributes that hold the hooks
 
 
 def has_no_hooks(tensor: torch.Tensor, kinds: tuple[HookKind, ...]) -> bool:
@@ -68,8 +70,11 @@ def check_hooks(tracer: TracerView, tensor: torch.Tensor, kinds: tuple[HookKind,
         for kind in kinds:
             if not has_no_hooks(holder, (kind,)):
                 tracer.refuse("gradient-hook", function=kind.method)
-    if number is None and not is_fake(outer):
-        tracer.own(WithoutHooks).all.append((outer, kinds))
+    state = tracer.own(WithoutHooks)
+    if number is not None:
+        state.inputs[number] = tuple(dict.fromkeys([*state.inputs.get(number, ()), *(k.attribute for k in kinds)]))
+    elif not is_fake(outer):
+        state.all.append((outer, kinds))
 
 
 def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:

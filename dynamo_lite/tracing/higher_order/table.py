@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.autograd.function import FunctionMeta
 
+from dynamo_lite.capture.graph.subgraph_calls import mark_branch
 from dynamo_lite.torch_internals._torch_autograd import function_apply
 from dynamo_lite.torch_internals._torch_dispatch import _autograd
 from dynamo_lite.tracing.higher_order.autograd import (
@@ -68,8 +69,18 @@ def _call_outside(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
         return fn(*args, **kwargs)
 
 
+def _call_taken_side(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A branch in the module of a program, which is exported again: a torch.cond, and a branch of Python as before."""
+    result = call_cond(tracer, fn, (torch.ops.higher_order.cond, *args), kwargs)
+    if fn.__name__ == "taken_side_by_data" and not isinstance(args[0], bool):
+        mark_branch(tracer.recorder.graph)
+    return result
+
+
 # "module:function" → the rule for it.
 _FUNCTIONS: dict[str, Any] = {
+    "dynamo_lite.program.modules.taken_sides:taken_side": _call_taken_side,
+    "dynamo_lite.program.modules.taken_sides:taken_side_by_data": _call_taken_side,
     "torch._functorch.predispatch:lazy_load_decompositions": _call_outside,
     "torch._higher_order_ops.invoke_subgraph:invoke_subgraph_placeholder": call_region,
 }
