@@ -60,6 +60,12 @@ class NodeContext(Protocol):
     def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of an operator that draws from a generator of the program's own, as operators; None otherwise."""
 
+    def keeps(self, tensor: Any) -> bool:
+        """Whether an outer tensor, which the program is about to change, is the same object in each call."""
+
+    def note_state(self, name: str) -> None:
+        """A tensor that no module registers has become the buffer `name` of the program."""
+
 
 class NoContext:
     """A context with only the root module's class: for graphs that are made by hand and in tests."""
@@ -108,4 +114,10 @@ class NoContext:
         return False
 
     def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        return None
+
+    def keeps(self, tensor: Any) -> bool:
+        return False
+
+    def note_state(self, name: str) -> None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -22,6 +22,8 @@ class Constants(Protocol):
     constant_storages: dict[int, Lifted]
     computed_storages: dict[int, Unwritable]
 
+    def become_state(self, lifted: Lifted) -> bool: ...
+
 
 def written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
     """The tensors that an operator with these arguments changes in place."""
@@ -39,13 +41,18 @@ def may_reshape(func: OpOverload) -> bool:
 
 
 def check_constants(constants: Constants, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Rejects a change of an outer constant, or of a view of one: the program would change its own copy."""
-    for tensor in written(func, args, kwargs):
+    """Makes a buffer of an outer constant that is changed, or of which a view is changed. Rejects the change if it
+    cannot be a buffer: the program would change its own copy."""
+    _check_changed(constants, func, written(func, args, kwargs))
+
+
+def _check_changed(constants: Constants, func: OpOverload, tensors: Iterable[torch.Tensor]) -> None:
+    for tensor in tensors:
         reason = constants.computed_storages.get(storage_key(tensor))
         if reason is not None:
             raise CaptureError(reason.id, reason.what, reason.instead, {"function": str(func), **reason.details})
         lifted = constants.constant_storages.get(storage_key(tensor))
-        if lifted is not None:
+        if lifted is not None and not constants.become_state(lifted):
             raise CaptureError(
                 "constant-mutated",
                 f"{func} changes {lifted.fqn}, which is neither an input nor a registered buffer",
@@ -102,12 +109,15 @@ def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
     return tensor.shape, tensor.stride(), tensor.storage_offset()
 
 
-def check_statistics(levels: Levels, args: Sequence[Any]) -> None:
+def check_statistics(constants: Constants, levels: Levels, func: OpOverload, args: Sequence[Any]) -> None:
     """Rejects a change of running statistics in a branch side, which returns changed tensors as results.
 
     Schemas do not show that statistics are changed. `args` are those of batch_norm or instance_norm.
     """
-    if levels.is_functional and args[5] is True and args[3] is not None:
+    if args[5] is not True:
+        return
+    _check_changed(constants, func, (tensor for tensor in args[3:5] if tensor is not None))
+    if levels.is_functional and args[3] is not None:
         raise CaptureError(
             "branch-unsupported",
             "a normalisation changes its running statistics on one side of a branch on data",

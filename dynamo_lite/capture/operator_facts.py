@@ -191,7 +191,7 @@ def _before_writes(recorder: OperatorRecording, call: RecordedCall) -> None:
 
 
 def _check_statistics(recorder: OperatorRecording, call: RecordedCall) -> None:
-    in_place_checks.check_statistics(recorder.levels, call.args)
+    in_place_checks.check_statistics(recorder, recorder.levels, call.func, call.args)
 
 
 def _check_mutation(recorder: OperatorRecording, call: RecordedCall) -> None:

@@ -212,6 +212,8 @@ class Recorder(InputLifter):
         was, self.running = self.running, True
         try:
             out = self._run_kernel(func, args, kwargs)
+            if func in kernel_layouts.TWINS:
+                return kernel_layouts.as_twins(func, out)
             if func not in kernel_layouts.OTHERWISE:
                 return out
             keeps_graph = self.memory is static_cache.Memory.AUTOGRAD

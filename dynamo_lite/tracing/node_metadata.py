@@ -175,6 +175,13 @@ class TraceContext:
         answer = self._tracer.features.answers.get("drawn")
         return None if answer is None else answer(self._tracer, func, args, kwargs)
 
+    def keeps(self, tensor: Any) -> bool:
+        return self._tracer.sees_python and not self._tracer.heap.young_among((tensor,))
+
+    def note_state(self, name: str) -> None:
+        text = f"a tensor that no module registers is changed in place: it is the buffer {name} of the program"
+        self._tracer.note(text)
+
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for an operator's assertions on sizes known at run time only, and for `errors` of Python's own."""
         self.may_raise(what, errors or _OF_SIZES)

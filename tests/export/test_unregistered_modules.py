@@ -67,7 +67,7 @@ def test_the_state_of_a_program_has_them() -> None:
         torch.testing.assert_close(module.state_dict()[name], loaded[name])
 
 
-def test_a_tensor_in_a_list_is_still_a_constant() -> None:
+def test_a_tensor_in_a_list_that_is_changed_is_a_buffer() -> None:
     class Counted(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -77,8 +77,12 @@ def test_a_tensor_in_a_list_is_still_a_constant() -> None:
             self.counts[0].add_(1)
             return x + self.counts[0]
 
-    with pytest.raises(dynamo_lite.errors.UnsupportedEffect, match="constant-mutated"):
-        dynamo_lite.export(Counted(), (torch.ones(3),))
+    module = Counted()
+    program = dynamo_lite.export(module, (torch.ones(3),))
+    assert [*program.state_dict] == ["lifted_buffer_0"] and torch.equal(module.counts[0], torch.zeros(3))
+    for round_ in (1, 2):
+        assert torch.equal(program.module()(torch.ones(3)), torch.full((3,), 1.0 + round_))
+        assert torch.equal(module.counts[0], torch.full((3,), float(round_)))  # the very tensor, as in eager
 
 
 @pytest.mark.parametrize("taken", [True, False])

@@ -280,6 +280,29 @@ class InputLifter(GraphWriter):
         """`tensor`, which no module registers, is state that the program may change: lifted as the buffer `fqn`."""
         self._expected_state[id(tensor)] = tensor, fqn
 
+    def become_state(self, lifted: Lifted) -> bool:
+        """Make a buffer of a constant that the program is about to change. False if it cannot be one.
+
+        What the program has computed from it so far are operators: the data of an outer constant is not read
+        (constant_values.py). It may not share memory with another constant, which would not change with it.
+        """
+        tensor = lifted.tensor
+        is_plain = type(tensor) in (torch.Tensor, nn.Parameter) and tensor.layout is torch.strided
+        if not is_plain or tensor.requires_grad or shows_foreign_memory(tensor):
+            return False
+        is_own = self._lifted_by_id.get(id(tensor)) is lifted and not tensor.is_conj() and not tensor.is_neg()
+        if not is_own or not self.shared_views.is_alone(lifted) or not self.context.keeps(tensor):
+            return False
+        is_named = self._constant_fqn(tensor) is not None
+        lifted.kind, lifted.persistent = LiftedKind.BUFFER, True
+        lifted.fqn = lifted.fqn if is_named else self._fresh_fqn("lifted_buffer")
+        (name,) = lifted_names([("b_", lifted.fqn)], self._used_names)
+        lifted.node._rename(name)
+        lifted.node.target = lifted.node.name
+        self.constant_storages.pop(storage_key(lifted.fake), None)
+        self.context.note_state(lifted.fqn)
+        return True
+
     def is_lifted(self, tensor: torch.Tensor) -> bool:
         """Whether the program has used this very outer tensor, or tensor of the earlier recording."""
         return id(tensor) in self._lifted_by_id or id(tensor) in self._carried

@@ -40,6 +40,11 @@ class SharedViews:
             self._known = len(lifted)
         return self._memory.overlapping(where)
 
+    def is_alone(self, lifted: Lifted) -> bool:
+        """Whether no other tensor that the program has used from outside shows the memory of this one."""
+        where = extent(lifted.tensor)
+        return where is not None and all(other is lifted for _, other in self._at(where))
+
     def stand_in(self, tensor: torch.Tensor, fqn: str | None) -> torch.Tensor | None:
         """A view of the fake tensor that has the memory of `tensor`; None for a tensor with memory of its own.
 

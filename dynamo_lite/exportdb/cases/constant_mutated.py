@@ -1,26 +1,28 @@
-"""Changing a global tensor in place
+"""Changing the memory of a numpy array by an operator
 
-A tensor that is neither an input nor a registered buffer is copied into the program as a constant: a change would
-reach only the copy. As a buffer it is state that the program updates.
+A tensor from outside that forward changes in place is state: a buffer of the program. One on the memory of a numpy
+array is not, since Python writes into that memory where no operator is seen. Register a tensor as a buffer instead.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-TAGS = ("effects", "state", "globals")
+TAGS = ("effects", "state", "numpy")
 ERROR = "constant-mutated"
 
 
 class Module(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.holder = [torch.zeros(3)]
+        self.table = np.zeros(3, dtype=np.float32)
 
     def forward(self, x: Tensor) -> Tensor:
-        self.holder[0].add_(x)  # stops here
-        return self.holder[0] * 2
+        total = torch.from_numpy(self.table)
+        total.add_(x)  # stops here
+        return total * 2
 
 
 class Rewrite(nn.Module):

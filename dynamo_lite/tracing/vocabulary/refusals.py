@@ -258,8 +258,9 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "constant-mutated": Refusal(
         errors.UnsupportedEffect,
-        "The program changes {target}, a tensor that is neither an input nor a registered buffer, in place.",
-        "register it as a buffer (register_buffer), or clone() it first.",
+        "The program changes {target} in place, a tensor that is neither an input nor a registered buffer, and that "
+        "shows memory which is not its own (a numpy array's, another tensor's).",
+        "register a tensor with its own memory as a buffer (register_buffer), or clone() it first.",
     ),
     "constant-shares-memory": Refusal(
         errors.UnsupportedEffect,

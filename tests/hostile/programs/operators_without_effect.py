@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.export.probe import equal, refused, t
+from tests.export.probe import equal, t
 
 
 @equal
@@ -120,7 +120,7 @@ def parts_of_complex_tensors_set():
     return M(), (torch.randn(3, dtype=torch.complex64),)
 
 
-@refused('constant-mutated')
+@equal
 def part_of_a_constant_set():
     kept = torch.ones(3, dtype=torch.complex64)
 
