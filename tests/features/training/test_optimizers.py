@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -373,3 +374,54 @@ def test_what_is_added_to_negative_zero_is_itself(momentum: float, gradient: flo
     buffer, added = torch.full((9,), -0.0), torch.full((9,), gradient)
     expected = added.clone().view(torch.int32)
     assert torch.equal(buffer.mul_(momentum).add_(added).view(torch.int32), expected)
+
+
+class _Recurrent(nn.Module):
+    def __init__(self, kind: type[nn.RNNBase], **options: Any) -> None:
+        super().__init__()
+        self.rnn = kind(3, 4, batch_first=True, **options)
+
+    def forward(self, x: Tensor) -> Tensor:
+        output: Tensor = self.rnn(x[:, None].expand(-1, 3, -1))[0]
+        return output
+
+
+@pytest.mark.parametrize("name", ["sgd", "undamped", "adam"])
+@pytest.mark.parametrize("options", [{}, {"bidirectional": True}, {"num_layers": 2}])
+def test_an_lstm_with_a_fresh_optimizer(name: str, options: dict[str, Any]) -> None:
+    """The kernel of its backward returns the gradient of both biases as one tensor."""
+    compare(lambda: Step(_Recurrent(nn.LSTM, **options), FRESH[name]))
+
+
+def _step_of(optimizer: str) -> tuple[Callable[[Tensor], Tensor], nn.Module, list[Tensor]]:
+    """A step that is a plain function, over a model with batch norm and two kinds of averages of its weights."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 2))
+    average = copy.deepcopy(model).requires_grad_(False)
+    means = [parameter.detach().clone() for parameter in model.parameters()]
+    made = FRESH[optimizer](model.parameters())
+
+    def step(x: Tensor) -> Tensor:
+        made.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        made.step()
+        with torch.no_grad():
+            for theirs, mean, parameter in zip(average.parameters(), means, model.parameters()):
+                theirs.lerp_(parameter, 0.1)
+                mean.mul_(0.9).add_(parameter, alpha=0.1)
+        return loss.detach() + average(x).detach().mean()
+
+    return step, model, [*average.state_dict().values(), *means]
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "nadam"])
+def test_a_function_over_a_model_with_statistics_and_averages(name: str) -> None:
+    step, model, averages = _step_of(name)
+    eager, other_model, other_averages = _step_of(name)
+    module = dynamo_lite.export(step, rows(0)).module()
+    for call in range(20):
+        torch.testing.assert_close(module(*rows(call)), eager(*rows(call)), rtol=1e-5, atol=1e-5)
+    found = [*model.state_dict().values(), *averages]
+    for one, other in zip(found, [*other_model.state_dict().values(), *other_averages], strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
