@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make a root folder of Debian's next release, which has newer Pythons than the machine; chroot into it needs root.
-#   tools/python_chroot.sh DIR             Python 3.14 (and pip's venv) in DIR, once: a second call does nothing
+#   tools/python_chroot.sh DIR             Python 3.14 in DIR, once: a second call only copies pip's configuration
 #   tools/python_chroot.sh DIR 3.14 3.15   these Pythons
 # Then: tools/python_chroot.sh --run DIR COMMAND...    runs COMMAND in it, with this repository at /repository.
 # The mirror is the machine's own (MIRROR=... for another, SUITE=... for another release), and so are pip's
@@ -27,19 +27,19 @@ bind() { # FOLDER AT: within the namespace of the one command, so that nothing s
 
 make_root() { # DIR VERSION...
     root=$1 && shift
-    packages=ca-certificates
-    for version in "${@:-3.14}"; do packages=$packages,python$version,python$version-venv; done
+    [ $# -gt 0 ] || set -- 3.14
     if [ ! -e "$root/.made" ]; then
         command -v debootstrap >/dev/null || { echo "debootstrap is not installed: apt-get install debootstrap" >&2; exit 1; }
         mirror=${MIRROR:-$(machines_mirror)}
         [ -n "$mirror" ] || { echo "apt's sources name no mirror of Debian: give one with MIRROR=" >&2; exit 1; }
-        debootstrap --variant=minbase --include="$packages" "${SUITE:-forky}" "$root" "$mirror" /usr/share/debootstrap/scripts/sid
+        debootstrap --variant=minbase --include=ca-certificates,make,git,g++ "${SUITE:-forky}" "$root" "$mirror" \
+            /usr/share/debootstrap/scripts/sid
         touch "$root/.made"
-    else
-        for version in "${@:-3.14}"; do
-            [ -x "$root/usr/bin/python$version" ] || chroot "$root" apt-get install -y -q "python$version" "python$version-venv"
-        done
     fi
+    for version; do # the compiler and the headers are for Inductor, the test suite for tests/interpreter/cpython
+        [ -x "$root/usr/bin/python$version" ] || "$0" --run "$root" apt-get install -y -q --no-install-recommends \
+            "python$version" "python$version-venv" "libpython$version-dev" "libpython$version-testsuite"
+    done
     mkdir -p "$root/etc/ssl/certs"
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
     if [ -e /etc/pip.conf ]; then cp -L /etc/pip.conf "$root/etc/pip.conf"; fi
