@@ -1,4 +1,4 @@
-# Two commands do everything on a machine with Python 3.11-3.13, git and make:
+# Two commands do everything on a machine with Python 3.11-3.14, git and make:
 #   make demo    make test
 # PYTHON=python3.12 picks another interpreter (its own .venv-3.12), TORCH=2.15.0 another torch (its own
 # .venv-torch-2.15.0). Each venv is made once: its stamp depends on pyproject.toml and constraints.txt, so a second run
@@ -6,12 +6,12 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core suite light test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site release release-check clean
+.PHONY: help demo test test-core suite light test-wasm python-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site release release-check clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
 ifeq ($(BASE_PYTHON),)
-$(error no working CPython 3.11, 3.12 or 3.13 found$(if $(PYTHON), as "$(PYTHON)"); give one with PYTHON=/path/to/python)
+$(error no working CPython 3.11, 3.12, 3.13 or 3.14 found$(if $(PYTHON), as "$(PYTHON)"); give one with PYTHON=/path/to/python)
 endif
 version_of = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VERSION := $(call version_of,$(BASE_PYTHON))
@@ -27,13 +27,13 @@ RUN := $(VENV)/bin/python
 PIP := -m pip install --quiet --disable-pip-version-check --constraint
 
 # Other Pythons at hand run the tests that need no torch, in light venvs.
-LIGHT_VERSIONS := $(foreach v,$(filter-out $(VERSION),3.12 3.13),$(if $(shell tools/find_python.sh $(v)),$(v)))
+LIGHT_VERSIONS := $(foreach v,$(filter-out $(VERSION),3.12 3.13 3.14),$(if $(shell tools/find_python.sh $(v)),$(v)))
 LIGHT_PACKAGES := pytest pytest-xdist hypothesis bytecode sympy z3-solver
 # Reasoning about sizes is the same Python on each version: the slow parts of its tests run once, under torch.
 LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
   $(foreach part,cost proofs suggestions guards_admission guards_cost families promises tampering,--ignore tests/symbolic_shapes/test_$(part).py)
 
-# CPython 3.14 in WebAssembly, run by node, from npm; its Python packages from PyPI, pure ones and those for pyodide. It has
+# CPython 3.14 in WebAssembly, run by node, from npm, where there is no other Python 3.14; its Python packages from PyPI, pure ones and those for pyodide. It has
 # no threads, processes or asyncio.run, so no pytest-xdist either, and z3 has no wheel for it: tests that need these are
 # skipped. It takes two minutes.
 PYODIDE := build/pyodide
@@ -117,15 +117,15 @@ test-core: $(STAMP) ## the tests to run while working: about a minute on two cor
 	@$(RUN) $(PYTEST) $(CORE_TESTS)
 
 # One process a Python: the two cores are kept busy by running two of them.
-light: $(LIGHT_VERSIONS:%=test-light-%) $(if $(HAS_NODE),test-light-3.14) ## the tests that need no torch, on the other Pythons at hand
+light: $(LIGHT_VERSIONS:%=test-light-%) $(if $(filter 3.14,$(VERSION) $(LIGHT_VERSIONS)),,$(if $(HAS_NODE),test-wasm)) ## the tests that need no torch, on the other Pythons at hand
 
 .PHONY: $(LIGHT_VERSIONS:%=test-light-%)
 $(LIGHT_VERSIONS:%=test-light-%): test-light-%: .venv-light-%/.installed
 	@echo "Torch-free tests on Python $*"
 	@.venv-light-$*/bin/python -m pytest -q $(LIGHT_TESTS)
 
-test-light-3.14: $(PYODIDE_STAMP) ## the torch-free tests on Python 3.14 (in WebAssembly: needs node and npm)
-	@echo "Torch-free tests on Python 3.14 (pyodide $(PYODIDE_VERSION))"
+test-wasm: $(PYODIDE_STAMP) ## the torch-free tests on Python 3.14 in WebAssembly (needs node and npm)
+	@echo "Torch-free tests on Python 3.14 in WebAssembly (pyodide $(PYODIDE_VERSION))"
 	@node tools/pyodide_pytest.mjs $(PYODIDE) -q $(PYODIDE_TESTS)
 
 compatibility: $(STAMP) ## with TORCH=2.15.0: the tests of what torch itself has to do with; the doctor
@@ -139,6 +139,12 @@ doctor: $(STAMP) ## what of torch's private API the installed torch has
 other-torches: ## the compatibility tests on each supported torch that is not the default
 	@status=0; for torch in $(OTHER_TORCHES); do \
 	  $(MAKE) --no-print-directory compatibility TORCH=$$torch || status=1; done; exit $$status
+
+# Debian's next release has Python 3.14: a folder outside of the repository, as root, with debootstrap.
+CHROOT ?= /var/tmp/dynamo-lite-python-3.14
+python-3.14: ## the compatibility tests on Python 3.14 and the newest torch, in a chroot
+	@tools/python_chroot.sh $(CHROOT) 3.14
+	@tools/python_chroot.sh --run $(CHROOT) make compatibility VENV=/venv PYTHON=python3.14 TORCH=$(lastword $(OTHER_TORCHES))
 
 models: $(STAMP) ## the long list of models, with a table of results
 	@$(RUN) -m tests.models.report

@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 import dynamo_lite
+from dynamo_lite.option_types import ControlFlow
 
 _RESULTS = Path(__file__).parent / "results" / "control_flow.md"
 _TIMES = 3
@@ -114,7 +115,7 @@ def _calls(run: Callable[[], Any]) -> int:
     return count
 
 
-def _measured(make: type[nn.Module], mode: str) -> tuple[float, int]:
+def _measured(make: type[nn.Module], mode: ControlFlow) -> tuple[float, int]:
     def run() -> Any:
         with torch.no_grad():
             return dynamo_lite.export(make(), (torch.ones(3, 2),), control_flow=mode)

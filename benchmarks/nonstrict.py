@@ -61,7 +61,7 @@ def classify(probe: Probe) -> Row:
 
     def free(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
         exported = dynamo_lite.export(program, args, kwargs, strict=False)
-        notes.extend(exported.notes)  # type: ignore[attr-defined]
+        notes.extend(exported.notes)
         return exported.module()
 
     with _quiet():

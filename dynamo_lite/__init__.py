@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from dynamo_lite.opaque import assume_constant_result as assume_constant_result
     from dynamo_lite.opaque import branch as branch
     from dynamo_lite.opaque import substitute as substitute
+    from dynamo_lite.option_types import DynamicShapes as DynamicShapes
+    from dynamo_lite.option_types import ExportOptions as ExportOptions
+    from dynamo_lite.program.exported_program import Program as Program
     from dynamo_lite.program.exported_program import load as load
     from dynamo_lite.program.exported_program import save as save
     from dynamo_lite.program.shapes.legacy_constraints import constrain_as_size as constrain_as_size
@@ -90,7 +93,8 @@ _MODULES = {
     ),
     "dynamo_lite.observation": ("observe",),
     "dynamo_lite.opaque": ("allow", "assume_constant_result", "branch", "substitute"),
-    "dynamo_lite.program.exported_program": ("load", "save"),
+    "dynamo_lite.option_types": ("DynamicShapes", "ExportOptions"),
+    "dynamo_lite.program.exported_program": ("Program", "load", "save"),
     "dynamo_lite.program.shapes.legacy_constraints": ("constrain_as_size", "constrain_as_value", "dynamic_dim"),
     "dynamo_lite.program.trees.containers": ("register_container",),
     "dynamo_lite.traces": ("Trace",),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch.export import ExportedProgram
-
 from dynamo_lite.attempts import Options
 from dynamo_lite.errors import checks_keywords
 from dynamo_lite.exclusive import exclusive
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.logging.structured import structured
+from dynamo_lite.option_types import ControlFlow, DynamicShapes, Effects
 from dynamo_lite.pipeline import capture, root_of
+from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.modules.recipe import Recipe, graphs_of
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.traces import Trace, is_of_mode, trace_of
@@ -27,14 +27,14 @@ def export(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
     *,
-    dynamic_shapes: Any = None,
+    dynamic_shapes: DynamicShapes = None,
     constraints: Any = None,
     strict: bool = True,
     preserve_module_call_signature: Sequence[str] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
-    effects: str = "refuse",
-    control_flow: str = "capture",
-) -> ExportedProgram:
+    effects: Effects = "refuse",
+    control_flow: ControlFlow = "capture",
+) -> Program:
     """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
 
     Args:
@@ -86,13 +86,13 @@ def trace(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
     *,
-    dynamic_shapes: Any = None,
+    dynamic_shapes: DynamicShapes = None,
     constraints: Any = None,
     strict: bool = True,
     preserve_module_call_signature: Sequence[str] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
-    effects: str = "refuse",
-    control_flow: str = "capture",
+    effects: Effects = "refuse",
+    control_flow: ControlFlow = "capture",
 ) -> Trace:
     """Trace one call of `mod`, as `export` does, and keep its guards, effects and notes.
 
@@ -113,7 +113,7 @@ def trace(
         with logs.phase("the guards"):
             found.append(trace_of(mod, captured))
         if constraints is None:
-            found[0].program.recipe = _recipe(found[0], mod, args, kwargs or {}, options)  # type: ignore[attr-defined]
+            found[0].program.recipe = _recipe(found[0], mod, args, kwargs or {}, options)
         reported += found
     return found[0]
 
@@ -130,7 +130,7 @@ def _recipe(
         with then.again():
             return guards.check(*call, weights="any") is None
 
-    def again(*call: Any, dynamic_shapes: Any) -> ExportedProgram:
+    def again(*call: Any, dynamic_shapes: Any) -> Program:
         with then.again():
             return export(*call, dynamic_shapes=dynamic_shapes, **given)
 

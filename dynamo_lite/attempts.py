@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.control_flow import ExampleSizesTracer, FixedListsTracer, ForkingTracer, UnrollingTracer
@@ -27,7 +26,9 @@ from dynamo_lite.errors import (
     InvalidArguments,
 )
 from dynamo_lite.logging import reports as logs
+from dynamo_lite.option_types import ControlFlow, DynamicShapes, Effects, choices
 from dynamo_lite.program import FlatInputs, build_program
+from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.modules.lost_gradients import LostGradients, flows_from
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from dynamo_lite.program.shapes.dynamic_shapes import SpecifiedCall
@@ -48,32 +49,35 @@ from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
-EFFECTS = ("refuse", "exact", "drop")
+
+def check_choice(name: str, given: Any, option: Any) -> None:
+    """Raise InvalidArguments if `given` is not one of the strings of `option`, a type of option_types.py."""
+    known = choices(option)
+    if given not in known:
+        raise InvalidArguments(f"{name} must be one of {', '.join(known)}; not {given!r}")
 
 
 @dataclass(frozen=True)
 class Options:
     """The options of `export` and `trace` besides the call. Raises InvalidArguments for unknown values."""
 
-    dynamic_shapes: Any
+    dynamic_shapes: DynamicShapes
     constraints: Any
     strict: bool
     preserve_module_call_signature: Sequence[str]
     prefer_deferred_runtime_asserts_over_guards: bool
-    effects: str
-    control_flow: str = "capture"
+    effects: Effects
+    control_flow: ControlFlow = "capture"
 
     def __post_init__(self) -> None:
-        if self.control_flow not in ("refuse", "capture"):
-            raise InvalidArguments(f'control_flow must be "refuse" or "capture", not {self.control_flow!r}')
-        if self.effects not in EFFECTS:
-            raise InvalidArguments(f"effects must be one of {', '.join(EFFECTS)}; not {self.effects!r}")
+        check_choice("control_flow", self.control_flow, ControlFlow)
+        check_choice("effects", self.effects, Effects)
 
 
 _CAPTURE = 'export with control_flow="capture" (the default), which takes branches as they are written'
 
 
-def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
+def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[Program, Run]:
     """Return the program of `_attempt`, or of another one with the needed captures of branches and loops.
 
     Most programs branch on no data: they are traced without these captures, at no additional cost.
@@ -85,7 +89,7 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
         runs.append(run)
         request.started(run)
 
-    def with_tables() -> tuple[ExportedProgram, Run] | None:
+    def with_tables() -> tuple[Program, Run] | None:
         return _with_shorter_tables(request, call, options, runs[-1]) if captures else None
 
     forking = replace(request, tracer=ForkingTracer)
@@ -121,7 +125,7 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
 
 def _with_shorter_tables(
     request: RunRequest, call: SpecifiedCall, options: Options, first: Run
-) -> tuple[ExportedProgram, Run] | None:
+) -> tuple[Program, Run] | None:
     """Return a program that creates in each call the tables which the module holds, and replaces for longer inputs.
     None if it holds none, or the program differs from the module's use of them."""
     if request.held is not None or request.drops:
@@ -140,7 +144,7 @@ def _with_shorter_tables(
     return made
 
 
-def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
+def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[Program, Run]:
     """`_attempt` by a ForkingTracer. Once more with loops unrolled if that keeps a gradient; and with lists of the
     example's lengths if it is refused, and there is a list of a length that varies (`[x] * n`)."""
     runs: list[Run] = []
@@ -149,7 +153,7 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
         runs.append(run)
         request.started(run)
 
-    made: tuple[ExportedProgram, Run] | None = None
+    made: tuple[Program, Run] | None = None
     problem: DynamoLiteError | None = None
     try:
         made = _attempt(replace(request, started=started), call, options)
@@ -179,8 +183,8 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
 
 
 def _as_it_is_called(
-    request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[ExportedProgram, Run]
-) -> tuple[ExportedProgram, Run]:
+    request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[Program, Run]
+) -> tuple[Program, Run]:
     """Return `made`; recorded under no_grad if it may be called under it only, as Python may query the mode."""
     whys = made[1].tracer.own(UnlikeSides).needs_no_grad
     if not whys:
@@ -191,7 +195,7 @@ def _as_it_is_called(
 
 def _captured(
     request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent
-) -> tuple[ExportedProgram, Run]:
+) -> tuple[Program, Run]:
     """Return a program with its branches and loops on data captured. Raises the error that prevents it.
 
     plain: the error of the trace without control flow. It is preferred if both traces stop at the same line. If the
@@ -245,8 +249,8 @@ def _narrows(run: Run) -> bool:
 
 
 def _with_sizes_kept(
-    request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[ExportedProgram, Run]
-) -> tuple[ExportedProgram, Run]:
+    request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[Program, Run]
+) -> tuple[Program, Run]:
     """A program with its branches on sizes and its loops over sizes captured; `made` where that is refused, or where as
     many are left."""
     try:
@@ -261,7 +265,7 @@ def _with_sizes_kept(
 
 def _captured_sizes(
     request: RunRequest, call: SpecifiedCall, options: Options, first: Run
-) -> tuple[ExportedProgram, Run]:
+) -> tuple[Program, Run]:
     """Return a program with its branches on sizes and its loops over sizes captured. Raises the error that prevents it.
 
     The remaining branches are evaluated before the program, which is run on both sides. first: the run that captured
@@ -275,7 +279,7 @@ def _captured_sizes(
         report(run)
 
     request = replace(request, started=started, equal=_equal_sizes(first))
-    found: tuple[ExportedProgram, Run] | None = None
+    found: tuple[Program, Run] | None = None
     problem: DynamoLiteError | None = None
     split: tuple[Bool, ...] = ()
     while True:
@@ -326,7 +330,7 @@ def _equal_sizes(run: Run) -> list[Fact]:
     return [fact for fact in run.recorder.env.core.facts if is_of_sizes(fact.relation)]
 
 
-def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
+def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[Program, Run]:
     """`_once`, and again with the numbers of sizes that the program keeps, if these have to be constants."""
     try:
         return _once(request, call, options)
@@ -334,7 +338,7 @@ def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tupl
         return _once(replace(request, known=kept.facts), call, options)
 
 
-def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
+def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[Program, Run]:
     """One run, its effects, its conditions, and the program. Raises PersistedFacts: sizes that it keeps vary."""
     with traced(request) as run:
         settle_effects(run)
@@ -349,14 +353,14 @@ def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[E
         return built(run, request.root, request.inputs, settled), run
 
 
-def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) -> ExportedProgram:
+def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) -> Program:
     """Return the program that a run has recorded. Raises GraphBreak for parts that a program cannot hold."""
     updates, guards = run.effects.buffer_updates, [*run.tracer.own(InputGuards).texts, *run.layout_guards(settled)]
     signatures = run.tracer.modules.signatures
     calls = () if signatures is None else signatures.calls
     lost = _lost_gradients(run)
     try:
-        program: Any = build_program(
+        program = build_program(
             run.recorder,
             root,
             inputs,

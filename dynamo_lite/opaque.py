@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from types import MethodType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ SAID: dict[int, Said] = {}
 """id of a callable, as the interpreter reports it → its annotation."""
 
 
-def allow(fn: F, *, pure: bool) -> F:
+def allow(fn: F, *, pure: Literal[True]) -> F:
     """Allow `fn` to be called during a trace, natively.
 
     pure: must be True: the result depends on the arguments alone, and nothing is changed that anybody else could see. A

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.export import ExportedProgram
 
 from dynamo_lite import attempts
 from dynamo_lite.attempts import Options
@@ -41,7 +40,7 @@ from dynamo_lite.undoing import attributes, changed
 class Captured:
     """The result of one call: the program, the run that recorded it (over, the heap as before), its inputs."""
 
-    program: ExportedProgram
+    program: Program
     run: Run
     inputs: FlatInputs
 
@@ -75,14 +74,13 @@ def _capture(
     with process_as_before(), late_imports.seen():
         program, run = attempts.program_of(request, call, options)
     orders = run.tracer.reads.key_orders
-    if isinstance(program, Program):
-        program.key_orders = orders.asked() if orders is not None else ()
-        program.state_reads, program.apart = run.state_reads, run.apart
-        program.without_hooks = run.tracer.own(WithoutHooks).inputs
-        for why in program.why_no_module():
-            run.tracer.note(why)
-    program.notes = run.tracer.notes  # type: ignore[attr-defined]
-    program.specializations = tuple(run.tracer.own(Specializations).rows)  # type: ignore[attr-defined]
+    program.key_orders = orders.asked() if orders is not None else ()
+    program.state_reads, program.apart = run.state_reads, run.apart
+    program.without_hooks = run.tracer.own(WithoutHooks).inputs
+    for why in program.why_no_module():
+        run.tracer.note(why)
+    program.notes = run.tracer.notes
+    program.specializations = tuple(run.tracer.own(Specializations).rows)
     return Captured(program, run, inputs)
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch.export import ExportedProgram
-
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.features.torchscript import CompiledCalls
 from dynamo_lite.guards import Guard, GuardSet
+from dynamo_lite.option_types import Unfolded
 from dynamo_lite.pipeline import Captured
 from dynamo_lite.program.effect_record import Effect
+from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.tracing.assumptions.collect import guards_of
@@ -37,12 +37,12 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
         [*run.tracer.own(ComparedSides).rows.values()],
         title=_name(mod),
     )
-    captured.program.trace = found  # type: ignore[attr-defined]
+    captured.program.trace = found
     if run.tracer.sees_python and not run.tracer.own(CompiledCalls).any:
         dtypes = [frames_at(mark)[-1] for mark in run.tracer.own(DtypeReads).marks]
         asked = [g for g in found.guards if g.source is not None and g.source.key == "training"]
         modes = [(guard.line, guard.expected) for guard in asked if is_of_mode(guard)]
-        captured.program.asked = Questions.of(dtypes, modes)  # type: ignore[attr-defined]
+        captured.program.asked = Questions.of(dtypes, modes)
     return found
 
 
@@ -58,7 +58,7 @@ class Trace:
     """The result of `dynamo_lite.trace`.
 
     Attributes:
-        program: the torch.export.ExportedProgram.
+        program: the exported program, a torch.export.ExportedProgram.
         guards: the conditions under which the program is right; `guards.check(mod, args, kwargs)` tests them.
         effects: changes by the program outside of itself.
         specializations: sizes that were fixed though they might have varied, with the reason.
@@ -69,7 +69,7 @@ class Trace:
         title: the name of the exported callable.
     """
 
-    program: ExportedProgram
+    program: Program
     guards: GuardSet
     effects: list[Effect] = field(default_factory=list)
     specializations: list[Any] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Trace:
         """The guards that the program's own reads made: each has the line that read the value."""
         return [guard for guard in self.guards if guard.line is not None]
 
-    def explain(self, *, unfold: bool | Collection[str] = False) -> str:
+    def explain(self, *, unfold: bool | Unfolded | Collection[Unfolded] = False) -> str:
         """Return the trace as text: assumptions, changes, fixed sizes and omissions, the user's own lines first.
 
         Rows about torch's internals and the form of modules are counted; `unfold` shows them: True for everything, or

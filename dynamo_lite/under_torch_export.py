@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from dynamo_lite.errors import DynamoLiteError, InvalidArguments
+from dynamo_lite.option_types import Effects, Fallback, choices
 from dynamo_lite.torch_internals._torch_export import current_exporter, put_exporter
-
-FALLBACKS = (None, "torch")
 
 
 @contextmanager
-def as_torch_export(*, strict: bool = True, effects: str = "refuse", fallback: str | None = None) -> Iterator[None]:
+def as_torch_export(*, strict: bool = True, effects: Effects = "refuse", fallback: Fallback = None) -> Iterator[None]:
     """Within the block, `torch.export.export` is `dynamo_lite.export`, wherever it was imported before.
 
     Libraries that export for you then use dynamo-lite: `torch.onnx.export`, `torch.distributed.pipelining`, the
@@ -39,13 +38,12 @@ def as_torch_export(*, strict: bool = True, effects: str = "refuse", fallback: s
         put_back()
 
 
-def install(*, strict: bool = True, effects: str = "refuse", fallback: str | None = None) -> Callable[[], None]:
+def install(*, strict: bool = True, effects: Effects = "refuse", fallback: Fallback = None) -> Callable[[], None]:
     """`as_torch_export` without an end; the result ends it. Arguments and errors are the same."""
-    from dynamo_lite.attempts import EFFECTS
+    from dynamo_lite.attempts import check_choice
 
-    if effects not in EFFECTS:
-        raise InvalidArguments(f"effects must be one of {', '.join(EFFECTS)}; not {effects!r}")
-    if fallback not in FALLBACKS:
+    check_choice("effects", effects, Effects)
+    if fallback not in choices(Fallback):
         raise InvalidArguments(f'fallback must be None or "torch", not {fallback!r}')
     outer = current_exporter()
     torchs = getattr(outer, "torchs_own", outer)

@@ -11,6 +11,7 @@ from dynamo_lite.guards.compiler import Check, Compiler
 from dynamo_lite.guards.guard import Failure, Guard
 from dynamo_lite.guards.kinds import KINDS
 from dynamo_lite.guards.source import Source
+from dynamo_lite.option_types import Weights, choices
 
 from .tree import brief_line
 
@@ -61,13 +62,13 @@ class GuardSet(Sequence[Guard]):
         return Compiler(self._guards, self._arguments, self._namespace).text
 
     def failing(
-        self, mod: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, weights: str = "same"
+        self, mod: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, weights: Weights = "same"
     ) -> int:
         """The index of the first guard that does not hold for a call, -1 if all do."""
         return self._run(mod, args, kwargs, weights)[0]
 
     def check(
-        self, mod: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, weights: str = "same"
+        self, mod: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, weights: Weights = "same"
     ) -> Failure | None:
         """None if the trace holds for the call `mod(*args, **kwargs)`, else the first guard that does not.
 
@@ -92,9 +93,9 @@ class GuardSet(Sequence[Guard]):
         return guard.text if guard.line is None else f"{guard.text}\n  needed by:\n{str(guard.line).rstrip()}"
 
     def _run(
-        self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, weights: str
+        self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, weights: Weights
     ) -> tuple[int, Exception | None]:
-        if weights not in ("same", "any"):
+        if weights not in choices(Weights):
             raise ValueError(f'weights is "same" or "any", not {weights!r}')
         check = self._same if weights == "same" else self._any_weights
         return check(mod, args, kwargs if kwargs is not None else {})

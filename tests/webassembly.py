@@ -1,4 +1,4 @@
-"""What CPython in WebAssembly (pyodide, `make test-light-3.14`) has not: tests that need it are skipped there."""
+"""What CPython in WebAssembly (pyodide, `make test-wasm`) has not: tests that need it are skipped there."""
 
 from __future__ import annotations
 

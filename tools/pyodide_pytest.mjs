@@ -1,5 +1,5 @@
 // pytest on CPython 3.14 in WebAssembly (pyodide): node tools/pyodide_pytest.mjs FOLDER PYTEST-ARGUMENT...
-// FOLDER holds node_modules/pyodide and site/, the Python packages (Makefile, test-light-3.14). Run from the repository's root.
+// FOLDER holds node_modules/pyodide and site/, the Python packages (Makefile, test-wasm). Run from the repository's root.
 import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";

@@ -22,7 +22,7 @@ DEFAULT_TORCH = "2.13.0"
 """The torch of `make test`; the Makefile puts another in its place for TORCH=...."""
 LEFT_TO_TORCH = ("nvidia-", "cuda-", "triton")
 HEADER = """\
-# Exact versions, the same on CPython 3.11, 3.12 and 3.13. Written by tools/resolve_constraints.py.
+# Exact versions, the same on CPython 3.11, 3.12, 3.13 and 3.14. Written by tools/resolve_constraints.py.
 # torch is first for the reader: the default of the Makefile, which puts another in its place for TORCH=2.15.0.
 """
 

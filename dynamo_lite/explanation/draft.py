@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch.export import ExportedProgram
-
 from dynamo_lite.api import trace
 from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments, checks_keywords
 from dynamo_lite.exclusive import exclusive
 from dynamo_lite.explanation.explain import Explanation, explain
 from dynamo_lite.explanation.fake_kernels import mismatches
+from dynamo_lite.option_types import ControlFlow, DynamicShapes
+from dynamo_lite.program.exported_program import Program
 from dynamo_lite.torch_errors import catchable_as_torch
 
 
@@ -29,7 +29,7 @@ class Draft:
     """
 
     report: Explanation
-    program: ExportedProgram | None
+    program: Program | None
     mismatched_fake_kernels: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -52,11 +52,11 @@ def draft_export(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
     *,
-    dynamic_shapes: Any = None,
+    dynamic_shapes: DynamicShapes = None,
     strict: bool = True,
     preserve_module_call_signature: Sequence[str] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
-    control_flow: str = "capture",
+    control_flow: ControlFlow = "capture",
 ) -> Draft:
     """Export `mod` as far as that is possible, and report the problems.
 

@@ -7,7 +7,7 @@ made once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +24,7 @@ from dynamo_lite.errors import (
 )
 from dynamo_lite.exclusive import exclusive
 from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
+from dynamo_lite.option_types import ControlFlow, DynamicShapes
 from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.shapes.dynamic_shapes import read_call
@@ -106,8 +107,8 @@ def explain(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
     *,
-    dynamic_shapes: Any = None,
-    control_flow: str = "capture",
+    dynamic_shapes: DynamicShapes = None,
+    control_flow: ControlFlow = "capture",
 ) -> Explanation:
     """Find all problems that `export` would stop at, one after the other.
 
@@ -146,8 +147,7 @@ def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str
         return error
     except Exception:
         return None
-    notes: Iterable[str] = program.notes  # type: ignore[attr-defined]
-    return [text for text in notes if text.startswith(("the branch on", "the loop"))]
+    return [text for text in program.notes if text.startswith(("the branch on", "the loop"))]
 
 
 def _may_be_captured(found: Explanation, problem: Problem) -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import fx, nn
-from torch.export import ExportedProgram
 from torch.types import FileLike
 
 from dynamo_lite.api import export
@@ -18,8 +17,9 @@ from dynamo_lite.errors import InvalidArguments, checks_keywords
 from dynamo_lite.exclusive import exclusive
 from dynamo_lite.methods._torch_archive import load_pt2, write_programs
 from dynamo_lite.methods.compiled import compile_programs
+from dynamo_lite.option_types import DynamicShapes, ExportOptions
 from dynamo_lite.program._torch_serde import shared_expressions
-from dynamo_lite.program.exported_program import loaded
+from dynamo_lite.program.exported_program import Program, loaded
 from dynamo_lite.program.saved_facts import facts_of
 from dynamo_lite.torch_errors import catchable_as_torch
 
@@ -40,21 +40,21 @@ class Method:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] | None = None
     fn: str | Callable[..., Any] | None = None
-    dynamic_shapes: Any = None
+    dynamic_shapes: DynamicShapes = None
     training: bool | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: ExportOptions = field(default_factory=ExportOptions)
 
 
-class Methods(Mapping[str, ExportedProgram]):
+class Methods(Mapping[str, Program]):
     """The programs of a model's entry points, by name; a tensor that several of them have is one tensor.
 
     `programs` is the dict that ExecuTorch's `to_edge` and `to_edge_transform_and_lower` take.
     """
 
-    def __init__(self, programs: Mapping[str, ExportedProgram]) -> None:
+    def __init__(self, programs: Mapping[str, Program]) -> None:
         self.programs = dict(programs)
 
-    def __getitem__(self, name: str) -> ExportedProgram:
+    def __getitem__(self, name: str) -> Program:
         return self.programs[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -126,7 +126,7 @@ def load_methods(f: FileLike) -> Methods:
     table = json.loads(contents.extra_files.get(_TABLE, "{}"))
     facts, shared = table.get("facts", {}), table.get("shared", {})
     order = [name for name in shared if name in contents.exported_programs] or [*contents.exported_programs]
-    programs: dict[str, ExportedProgram] = {}
+    programs: dict[str, Program] = {}
     for name in order:
         programs[name] = loaded(contents.exported_programs[name], facts.get(name, {}))
         for kind, rows in shared.get(name, {}).items():
@@ -165,11 +165,11 @@ def _mode(model: nn.Module, training: bool | None) -> Iterator[None]:
 Tensors = dict[str, dict[str, Any]]
 
 
-def _tensors(program: ExportedProgram) -> Tensors:
+def _tensors(program: Program) -> Tensors:
     return {"state": program.state_dict, "constants": program.constants}
 
 
-def _share(programs: Mapping[str, ExportedProgram]) -> None:
+def _share(programs: Mapping[str, Program]) -> None:
     """Share tensors among programs. A constant that two programs have lifted under other names stays two rows, of one
     tensor; a detached alias in a program is replaced by the object of an earlier program."""
     first: dict[tuple[str, str], Any] = {}
@@ -191,7 +191,7 @@ def _is_same(a: Any, b: Any) -> bool:
     return bool(where[0] == where[1] and a.data_ptr())
 
 
-def _shared_with(programs: Mapping[str, ExportedProgram], name: str) -> dict[str, dict[str, tuple[str, str]]]:
+def _shared_with(programs: Mapping[str, Program], name: str) -> dict[str, dict[str, tuple[str, str]]]:
     """Which tensors of a program an earlier one has: kind → fqn → (program, fqn)."""
     found: dict[str, dict[str, tuple[str, str]]] = {"state": {}, "constants": {}}
     for kind, rows in found.items():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from dynamo_lite.nonstrict.opaque_state import Hidden, position
 from dynamo_lite.nonstrict.reachability import Reachable
-from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator, reduced
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.snapshots import Snapshot
 
@@ -89,13 +89,13 @@ def _copied(iterator: Any, copies: dict[int, Any], staying: set[int]) -> Any:
     if id(iterator) in staying:
         raise _NoCopy
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # itertools: deprecated since 3.12, there until 3.14
-            make, args, *state = iterator.__reduce__()
-            copy = make(*_each(args, copies, staying))
-            if type(copy) is not type(iterator):
-                raise _NoCopy
-            if state and state[0] is not None:
+        make, args, *state = reduced(iterator)
+        copy = make(*_each(args, copies, staying))
+        if type(copy) is not type(iterator):
+            raise _NoCopy
+        if state and state[0] is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # itertools: deprecated since 3.12, there until 3.14
                 copy.__setstate__(_each(state[0], copies, staying))
     except (AttributeError, TypeError, ValueError) as error:
         raise _NoCopy from error

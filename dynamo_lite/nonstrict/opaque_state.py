@@ -13,12 +13,11 @@ import io
 import pickle
 import random
 import sys
-import warnings
 from collections.abc import Callable
 from types import GeneratorType
 from typing import Any, NamedTuple
 
-from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator, reduced
 
 UNKNOWN: Any = object()
 """The position of an iterator that does not provide it."""
@@ -82,9 +81,7 @@ def position(iterator: Any) -> Any:
     if type(iterator) is _CALLS:
         return UNKNOWN  # its callable advances, not the iterator itself
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # itertools: deprecated since 3.12, there until 3.14
-            parts, again = iterator.__reduce__(), iterator.__reduce__()
+        parts, again = reduced(iterator), reduced(iterator)
     except Exception:  # not every iterator provides it
         return UNKNOWN
     return _shown(parts[1:], again[1:])

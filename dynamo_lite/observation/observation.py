@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from torch import nn
-from torch.export import Dim, ExportedProgram
+from torch.export import Dim
 from torch.export.dynamic_shapes import refine_dynamic_shapes_from_suggested_fixes
 
 from dynamo_lite.api import export
 from dynamo_lite.errors import ConstraintViolation, DynamoLiteError, InvalidArguments, checks_keywords
 from dynamo_lite.observation.form import Form, kind_of
 from dynamo_lite.observation.relations import Sizes
+from dynamo_lite.option_types import ExportOptions
 from dynamo_lite.program import flatten_inputs
+from dynamo_lite.program.exported_program import Program
 from dynamo_lite.torch_errors import catchable_as_torch
 
 
@@ -71,7 +73,7 @@ class Observation:
             form = self._forms[kind] = Form(inputs)
         form.add(inputs)
 
-    def export(self, form: Form | None = None, **options: Any) -> ExportedProgram:
+    def export(self, form: Form | None = None, **options: Unpack[ExportOptions]) -> Program:
         """The program for a form (the most frequent one), for all the sizes that it was seen with.
 
         The options are those of `dynamo_lite.export`. Where the program ties sizes that no call has shown to be tied,

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import fx, nn
-from torch.export import ExportedProgram
 from torch.export.graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -54,7 +53,7 @@ def build_program(
     buffer_updates: Mapping[str, torch.Tensor] | None = None,
     guards: Sequence[str] = (),
     calls: Sequence[SubmoduleCall] = (),
-) -> ExportedProgram:
+) -> Program:
     """Ends the recording and makes the program.
 
     Args:
@@ -120,7 +119,7 @@ def _input_specs(recorder: Recorder, tree: ModuleTree) -> list[InputSpec]:
     return [specs[node] for node in recorder.graph.nodes if node.op == "placeholder"]
 
 
-def _check_keywords(program: ExportedProgram, inputs: FlatInputs) -> None:
+def _check_keywords(program: Program, inputs: FlatInputs) -> None:
     """Raises InvalidArguments for a keyword argument that hides a name in the generated code (`device(type='cpu')`)."""
     hiding = RESERVED & inputs.kwargs.keys()
     said = {*type(program.graph_module).forward.__code__.co_names} if hiding else set()

@@ -18,7 +18,7 @@ from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
 from dynamo_lite.capture.graph.names import is_reserved, unusable_fqn
-from dynamo_lite.errors import InvalidArguments, UnsupportedValue
+from dynamo_lite.errors import InvalidArguments, UnsupportedValue, UserFrame
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decomposition import constant_inputs
 from dynamo_lite.program.decomposition.decompose import asks_for_sizes, decompose
@@ -29,6 +29,7 @@ from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules.lost_gradients import LostGradients, of_decomposed, refuse_lost
 from dynamo_lite.program.modules.questions import Questions
+from dynamo_lite.program.modules.recipe import Recipe
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.containers import declare_numbers, register_container, registered_classes
@@ -50,6 +51,11 @@ class Program(ExportedProgram):
     torch checks shapes, structure and constants by assertions that name the expected value; they stay in the graph, and
     remain in a program after `torch.export.load` (docs/capture.md).
 
+    `notes`: what the export skipped or assumed: text → the program's stack, outermost first.
+    `specializations`: sizes that were fixed though they might have varied, with the reason.
+    `trace`: the `dynamo_lite.Trace`, which has the guards and effects too.
+    A program that was loaded has no notes, specializations and trace; a decomposed one has no trace.
+
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
     `asked`: the dtypes and modes that its Python code has read; None if that is not known.
     `key_orders` names dicts among the arguments and the keys whose order in them the program has read;
@@ -60,6 +66,11 @@ class Program(ExportedProgram):
     `lost_gradients`: results whose gradient is not eager's.
     `is_traced_again`: torch is about to trace `module()` again, and is to find its own operators there.
     """
+
+    notes: Mapping[str, tuple[UserFrame, ...]] = MappingProxyType({})
+    specializations: tuple[Any, ...] = ()
+    trace: Any
+    recipe: Recipe | None = None
 
     input_paths: list[pytree.KeyPath]
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
@@ -162,6 +173,7 @@ class Program(ExportedProgram):
         program.key_orders, program.state_reads, program.apart = self.key_orders, self.state_reads, self.apart
         program.without_hooks = self.without_hooks
         program.asked, program.lost_gradients = self.asked, of_decomposed(self)
+        program.notes, program.specializations = self.notes, self.specializations
         return program
 
     @property
@@ -181,7 +193,7 @@ class Program(ExportedProgram):
         return own
 
 
-def load(f: FileLike, **options: Any) -> ExportedProgram:
+def load(f: FileLike, **options: Any) -> Program:
     """`torch.export.load(f, **options)`, as a program that checks its inputs as the exported one did.
 
     What torch.export.load returns checks the guards in `module()`, but not after `run_decompositions()` or
@@ -212,9 +224,7 @@ def _restored(file: bytes, classes: tuple[type, ...]) -> Program:
     """The other end of `Program.__reduce__`."""
     for cls in classes:
         register_container(cls)
-    program = load(io.BytesIO(file))
-    assert isinstance(program, Program)
-    return program
+    return load(io.BytesIO(file))
 
 
 def _guards_of(program: ExportedProgram) -> nn.Module | None:

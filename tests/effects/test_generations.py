@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from dynamo_lite.tracing.heap.generations import Heap
+from dynamo_lite.tracing.heap.generations import Heap, Table
 
 
 def test_what_was_made_is_found_by_generation_and_by_a_look_before() -> None:
@@ -31,3 +31,16 @@ def test_what_was_made_is_found_by_generation_and_by_a_look_before() -> None:
         assert heap.young_among(asked) == set()
     finally:
         heap.end()
+
+
+def test_a_table_of_the_tracer_holds_nothing_for_the_program() -> None:
+    """From Python 3.14 on the collector tracks each dict: one that held what the run had made was an older holder."""
+    table, mine, heap = Table({0: []}), {0: []}, Heap()  # the lists make the dicts tracked on each version
+    for holder, found in ((table, False), (mine, True)):
+        heap.begin()
+        made: Any = bytearray(1)
+        holder[id(made)] = made
+        heap.refresh()
+        outside = heap.outside([made], {id(made)}, lambda owners, ids: set(), set())
+        heap.end()
+        assert outside == ({id(made)} if found else set())

@@ -145,13 +145,21 @@ def _is_torchs(obj: Any) -> bool:
     return str(module).partition(".")[0] == "torch" and not isinstance(obj, mine)
 
 
+def _position(iterator: Any) -> str | None:
+    """The iterators of itertools have no `__reduce__` from Python 3.14 on; the text of a count has its next number."""
+    try:
+        return repr(iterator.__reduce__()[1:])
+    except TypeError:
+        return repr(iterator) if type(iterator) is itertools.count else None
+
+
 def _state(obj: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(obj, torch.Tensor) and not isinstance(obj, FakeTensor) and not is_lazy(obj):
         yield from _tensor(obj)
     elif isinstance(obj, GeneratorType):
         yield ".gi", (_DATA, obj.gi_frame.f_lasti if obj.gi_frame else None)
     elif isinstance(obj, _ITERATORS):
-        yield ".state", (_DATA, repr(obj.__reduce__()[1:]) if hasattr(obj, "__reduce__") else None)
+        yield ".state", (_DATA, _position(obj))
     elif isinstance(obj, weakref.ref):
         yield ".alive", (_DATA, obj() is not None)
     elif isinstance(obj, (bytearray, random.Random)):

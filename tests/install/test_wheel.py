@@ -28,6 +28,8 @@ PARTS = (
     "symbolic_shapes",
 )
 
+FILES = Path(__file__).parent / "users_files"
+
 # Parts of torch that mypy need not read for these types; it reads thousands of files otherwise.
 UNREAD = """\
 [mypy]
@@ -150,21 +152,48 @@ def test_exportdb_without_numpy(installed: Installed, words: list[str]) -> None:
     assert "\t" in installed.run("-c", code, *words)
 
 
-def test_the_types_of_a_users_file(installed: Installed) -> None:
+def _checked(installed: Installed, *command: str) -> set[tuple[str, int]]:
+    """The lines with errors of the type checker in the user's files. Errors elsewhere count as well."""
+    for name in ("typed.py", "typos.py"):
+        shutil.copy(FILES / name, installed.user)
+    done = installed.process(*command, "typed.py", "typos.py")
+    lines = [line for line in done.stdout.splitlines() if re.search(r"\berror\b:", line)]
+    assert lines, (done.stdout, done.stderr)
+    places = [re.search(r"([\w.]+\.py):(\d+)\b", line) for line in lines]
+    assert all(places), lines
+    return {(place[1], int(place[2])) for place in places if place is not None}
+
+
+def _typos() -> set[tuple[str, int]]:
+    lines = (FILES / "typos.py").read_text("utf-8").splitlines()
+    return {("typos.py", number) for number, line in enumerate(lines, 1) if line.endswith("# typo")}
+
+
+def test_mypy_finds_the_typos_in_a_users_file(installed: Installed) -> None:
     pytest.importorskip("mypy")
-    (installed.user / "typed.py").write_text(
+    (installed.user / "mypy.ini").write_text(UNREAD)
+    words = ["-m", "mypy", "--python-executable", str(installed.python), "--strict", "--cache-dir", "cache"]
+    assert _checked(installed, sys.executable, *words) == _typos()
+
+
+def test_pyright_finds_the_typos_in_a_users_file(installed: Installed) -> None:
+    pyright = shutil.which("pyright")  # `npm install --global pyright`; pip's package of this name gets it from npm
+    if pyright is None:
+        pytest.skip("no pyright on PATH")
+    assert _checked(installed, pyright, "--pythonpath", str(installed.python)) == _typos()
+
+
+def test_the_types_that_an_editor_shows(installed: Installed) -> None:
+    pytest.importorskip("mypy")
+    (installed.user / "shown.py").write_text(
         "import torch\n"
         "import dynamo_lite\n"
-        "program = dynamo_lite.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),), effects='drop')\n"
-        "reveal_type(program)\n"
+        "reveal_type(dynamo_lite.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),)))\n"
         "reveal_type(dynamo_lite.trace(torch.nn.Linear(2, 2), (torch.ones(1, 2),)))\n"
-        "dynamo_lite.export(torch.nn.Linear(2, 2), 3)\n"
+        "reveal_type(dynamo_lite.load('net.pt2').notes)\n"
     )
     (installed.user / "mypy.ini").write_text(UNREAD)
-    words = ["-m", "mypy", "--python-executable", str(installed.python), "--strict", "--cache-dir", "cache", "typed.py"]
+    words = ["-m", "mypy", "--python-executable", str(installed.python), "--strict", "--cache-dir", "cache", "shown.py"]
     done = installed.process(sys.executable, *words)
-    assert "ExportedProgram" in done.stdout and 'Revealed type is "dynamo_lite.traces.Trace"' in done.stdout, (
-        done.stdout
-    )
-    errors = [line for line in done.stdout.splitlines() if ": error:" in line]
-    assert len(errors) == 1 and "[arg-type]" in errors[0], done.stdout
+    shown = re.findall('Revealed type is "([^"]*)"', done.stdout)
+    assert [text.split("[")[0].rpartition(".")[2] for text in shown] == ["Program", "Trace", "Mapping"], done.stdout

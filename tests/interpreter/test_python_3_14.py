@@ -1,4 +1,4 @@
-"""What Python 3.14 has: template strings, deferred annotations, its own with statement. (`make test-light-3.14`)"""
+"""What Python 3.14 has: template strings, deferred annotations, its own with statement. (`make test-wasm`)"""
 
 from __future__ import annotations
 

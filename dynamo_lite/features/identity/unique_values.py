@@ -14,6 +14,7 @@ from typing import Any
 
 from dynamo_lite.features.identity.tensors import check_address, identical
 from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.heap.generations import Table
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.strings.nondeterministic import (
     UniqueValue,
@@ -71,7 +72,7 @@ class ObjectIds(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
-        self._objects: dict[int, Any] = {}
+        self._objects = Table()
 
     def of(self, value: Any) -> ObjectId:
         """Return the symbolic result of id(value)."""

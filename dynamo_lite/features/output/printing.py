@@ -83,7 +83,7 @@ def call_warn(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     if any(row[0] == "error" for row in warnings.filters):
         read_all((*args, *kwargs.values()))
         return NOT_HANDLED
-    if str(getattr(warnings.showwarning, "__module__", "")) != "warnings":
+    if getattr(warnings.showwarning, "__module__", "") not in ("warnings", "_py_warnings"):  # 3.14 has the latter
         tracer.own(Listeners).heard_by(warnings.showwarning)
     tracer.note(f"{fn.__module__}.{fn.__name__} was skipped")
     return None

@@ -41,6 +41,7 @@ from dynamo_lite.tracing.heap.accesses import (
     is_known_by_identity,
     new_site,
 )
+from dynamo_lite.tracing.heap.generations import Table
 from dynamo_lite.tracing.policy.native_reads import PARTS, STATE, decimal_context
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.contents import keys_and_items
@@ -76,7 +77,7 @@ class Reads:
         """id of a container that the program emptied → whether nothing had read its contents before"""
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
-        self.arrays_of_objects: dict[int, Any] = {}
+        self.arrays_of_objects = Table()
         self.called: dict[int, Site | None] = {}
         self.functions: list[weakref.ref[FunctionType]] = []
         self.referents: list[Any] = []  # weak references that the program asked for what they refer to

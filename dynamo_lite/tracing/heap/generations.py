@@ -13,6 +13,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 
+class Table(dict[int, Any]):
+    """A table of the tracer's, id → object: it keeps untracked objects alive, and does not hold them for the program.
+
+    The collector tracks each dict from Python 3.14 on; before, only those that hold an object which it tracks.
+    """
+
+
 class Heap:
     """The boundary between before and during the run. Use `begin()` and, in a finally, `end()`."""
 
@@ -135,6 +142,7 @@ class Heap:
         young = self._young()
         asked = tuple(objects)  # on 3.13 get_referrers finds the tuple of its own arguments, which is this one
         referrers = gc.get_referrers(*asked)
-        old = [h for h in referrers if h is not asked and id(h) not in young and id(h) not in touched]
+        theirs = [h for h in referrers if h is not asked and type(h) is not Table]
+        old = [h for h in theirs if id(h) not in young and id(h) not in touched]
         wanted = {id(o) for o in objects}
         return {id(held) for holder in old for held in gc.get_referents(holder) if id(held) in wanted}

@@ -6,7 +6,9 @@ The tracer refuses an older one where the program reads it.
 
 from __future__ import annotations
 
+import gc
 import itertools
+import warnings
 from types import FunctionType, GeneratorType
 from typing import Any
 
@@ -57,6 +59,23 @@ def is_c_iterator(kind: type) -> bool:
         if not is_changeable(kind):  # the classes of the program are not kept alive
             known_iterators[kind] = answer
     return answer
+
+
+def reduced(iterator: Any) -> tuple[Any, ...]:
+    """`iterator.__reduce__()`. Raises TypeError if there is none.
+
+    The iterators of itertools have none from Python 3.14 on. That of a count is made here, from its step and its next
+    number, which is in its text where C has it as a machine number.
+    """
+    if type(iterator) is not itertools.count or itertools.count.__reduce__ is not object.__reduce__:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # itertools: deprecated since 3.12, there until 3.14
+            made: tuple[Any, ...] = iterator.__reduce__()
+            return made
+    *number, step = (part for part in gc.get_referents(iterator) if part is not itertools.count)
+    if not number:
+        number = [int(repr(iterator).removeprefix("count(").rstrip(")").partition(",")[0])]
+    return itertools.count, (*number, step)
 
 
 def check_read(tracer: Any, owner: Any, key: Any, value: Any) -> None:

@@ -15,6 +15,7 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.heap import shared_buffers
+from dynamo_lite.tracing.heap.generations import Table
 from dynamo_lite.tracing.heap.locks import Locks
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -37,9 +38,9 @@ class Writes:
         self._tracer = tracer
         self.locks = Locks(lambda what: tracer.refuse("lock-held", what=what), tracer.mark)
         tracer.journal.on_rollback(self._undo)
-        self.shown: dict[int, Any] = {}
+        self.shown = Table()
         """Memory that tensors of the program show (shared_memory.py), by the id of its owner."""
-        self.made: dict[int, Any] = {}
+        self.made = Table()
         """Objects that a native call made and that the collector does not track, by id (and so kept alive)."""
         self._flags: dict[int, tuple[Any, Any]] = {}  # id of an array's `flags` → it and the array
 

@@ -171,7 +171,11 @@ NAMES: dict[str, CallVerdict] = {
     ),
     # -- arguments changed
     **{f"_heapq:{name}": mutates(0) for name in _words("heappush heappop heapify heapreplace heappushpop")},
-    **{f"_heapq:{name}": mutates(0) for name in ["_heappop_max", "_heapify_max", "_heapreplace_max"]},
+    **{  # public in 3.14
+        f"_heapq:{name}": mutates(0)
+        for name in _words("heappush_max heappop_max heapify_max heapreplace_max heappushpop_max")
+    },
+    **{f"_heapq:{name}": mutates(0) for name in _words("_heappop_max _heapify_max _heapreplace_max")},
     **{f"_bisect:{name}": mutates(0, "a") for name in ["insort", "insort_left", "insort_right"]},
     **{
         f"_operator:{name}": mutates(0)

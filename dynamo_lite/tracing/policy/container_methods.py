@@ -18,7 +18,7 @@ METHODS: dict[str, str] = {
     "collections:defaultdict": "__missing__ __init__ __ior__",
     "builtins:set": _SET,
     "collections:deque": f"{_LIST} appendleft extendleft popleft rotate reverse",
-    "builtins:bytearray": f"{_LIST} reverse",
+    "builtins:bytearray": f"{_LIST} reverse resize",
     "array:array": f"{_LIST} reverse byteswap frombytes fromfile fromlist fromunicode fromstring",
 }
 """Type → the methods that change its instance's items."""

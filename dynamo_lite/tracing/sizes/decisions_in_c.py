@@ -47,6 +47,10 @@ _IN = "use torch.isin(t, torch.tensor(values)) or (x == t).any(), and torch.wher
 _COMPARE = "compare the tensors in them: torch.eq, (a == b).all(), and torch.where to go by the answer."
 _SEARCH = "use torch.searchsorted or torch.bucketize."
 
+_HEAPS = ["heappush", "heappop", "heapify", "heapreplace", "heappushpop"]
+HEAPS = tuple(getattr(heapq, name) for name in (*_HEAPS, *(f"{name}_max" for name in _HEAPS)) if hasattr(heapq, name))
+"""The functions of heaps that are written in C; those of max-heaps are public from Python 3.14 on."""
+
 INSTEAD: dict[Any, Decision] = {
     builtins.max: Decision(
         "max()", "use torch.maximum(a, b), torch.clamp(a, min=number), or torch.stack(tensors).amax(0)."
@@ -87,11 +91,7 @@ INSTEAD: dict[Any, Decision] = {
     bisect.bisect_right: Decision("bisect.bisect_right()", _SEARCH),
     bisect.insort_left: Decision("bisect.insort_left()", _SEARCH),
     bisect.insort_right: Decision("bisect.insort_right()", _SEARCH),
-    heapq.heappush: Decision("heapq.heappush()", _SORT),
-    heapq.heappop: Decision("heapq.heappop()", _SORT),
-    heapq.heapify: Decision("heapq.heapify()", _SORT),
-    heapq.heapreplace: Decision("heapq.heapreplace()", _SORT),
-    heapq.heappushpop: Decision("heapq.heappushpop()", _SORT),
+    **{fn: Decision(f"heapq.{fn.__name__}()", _SORT) for fn in HEAPS},
     math.isclose: Decision("math.isclose()", "use torch.isclose, and torch.where to go by its answer."),
 }
 """C callable (or operator) → its name in a program, and the replacement to write."""

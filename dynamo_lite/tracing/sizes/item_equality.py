@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import bisect
 import builtins
-import heapq
 import itertools
 import operator
 from collections.abc import Iterable
 from typing import Any
 
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.sizes.decisions_in_c import at_work_in_c
+from dynamo_lite.tracing.sizes.decisions_in_c import HEAPS, at_work_in_c
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 from dynamo_lite.value_types import COMPARED_BY_ITEM
 
@@ -33,7 +32,7 @@ _FUNCTIONS = (
     *(operator.contains, operator.countOf, operator.indexOf),
     *(builtins.min, builtins.max, builtins.sorted, list.sort),
     *(bisect.bisect_left, bisect.bisect_right, bisect.insort_left, bisect.insort_right),
-    *(heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop),
+    *HEAPS,
 )  # those that order items ask `==` of tensors only within tuples and lists
 _BY_IDENTITY = frozenset(map(id, (*_FUNCTIONS, *_members((*COMPARED_BY_ITEM, *_VIEWS)))))
 

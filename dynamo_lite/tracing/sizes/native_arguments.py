@@ -78,7 +78,7 @@ _CARRIES = frozenset(
         *("builtins", "math", "operator", "_operator", "itertools", "functools", "_functools", "collections"),
         *("_collections", "_collections_abc", "_heapq", "_bisect", "_abc", "types", "weakref", "_weakref"),
         *("_contextvars", "copyreg", "copy", "typing", "_typing", "contextlib", "dataclasses", "enum", "inspect"),
-        *("torch", "abc", "_thread", "threading", "warnings", "_warnings", "logging", "gc", "sys"),
+        *("torch", "abc", "_thread", "threading", "warnings", "_warnings", "_py_warnings", "logging", "gc", "sys"),
     }
 )
 """Modules whose C functions use a number by its type's methods only, or pass it on. Others are given numbers."""

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
+from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.frames.generators import suspended_frame
 from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, named, only_raises
 
@@ -262,8 +263,9 @@ class _HandlerWalk:
         if not live or self.depth is None or not 0 < self.depth <= len(stack):
             self._asked.append(_UNKEPT)
             return True
-        exit_ = stack[self.depth - 1]
-        self._asked.append((_exits, self.depth - 1, type(exit_.__self__)) if _is_silent(exit_) else _UNKEPT)
+        index = self.depth - 2 if stack[self.depth - 1] is NULL else self.depth - 1  # NULL: Python 3.14
+        exit_ = stack[index]
+        self._asked.append((_exits, index, type(exit_.__self__)) if _is_silent(exit_) else _UNKEPT)
         left = _after_exit(exit_, kinds)
         if left is None:
             return True
@@ -300,7 +302,9 @@ def _exits(frame: Any, index: int, manager: type) -> bool:
 
 # -- with ... as ------------------------------------------------------------------------------------------------------
 
-_SILENT_MODULES = frozenset({"_thread", "_io", "_contextvars", "mmap", "threading", "warnings", "torch"})
+_SILENT_MODULES = frozenset(
+    {"_thread", "_io", "_contextvars", "mmap", "threading", "warnings", "_py_warnings", "torch"}
+)
 """Modules none of whose context managers ends an exception."""
 
 
