@@ -230,13 +230,13 @@ class FunctionMode(PreDispatchTorchFunctionMode):
     def _asking(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Calls a binding that compares sizes before it calls an operator."""
         env, layout = self._recorder.env, self._recorder.layout
-        is_plain = env is not None and len(args) == 1 and not kwargs and isinstance(args[0], FakeTensor)
-        is_itself = composites.may_be_itself(env, args[0]) if is_plain else None
-        if is_itself is False or (is_itself and layout.knows_copies):
-            with env.copying():
-                out = _ASKING[func](*args)
-            layout.depends(args[0], out, "contiguity", is_one=is_itself)
-            return out
+        if env is not None and len(args) == 1 and not kwargs and isinstance(args[0], FakeTensor):
+            is_itself = composites.may_be_itself(env, args[0])
+            if is_itself is False or (is_itself and layout.knows_copies):
+                with env.copying():
+                    out = _ASKING[func](*args)
+                layout.depends(args[0], out, "contiguity", is_one=is_itself)
+                return out
         with nullcontext() if env is None else env.inside_operator(_ASKING[func]):
             out = func(*args, **kwargs)
         asked = "strides" if len(args) > 1 or kwargs else "contiguity"

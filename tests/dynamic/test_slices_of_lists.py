@@ -133,13 +133,61 @@ def the_round_before(x: Tensor) -> Tensor:
     return total
 
 
+def asked_for_the_first(x: Tensor) -> Tensor:
+    pieces = iter(x.split(4))
+    total = next(pieces).sum(0)
+    for piece in pieces:
+        total = total * 0.5 + piece.sum(0)
+    return total
+
+
+def asked_for_two(x: Tensor) -> Tensor:
+    rows = iter([row * 2 for row in torch.cat([x, x])])
+    total = next(rows) - next(rows)
+    for row in rows:
+        total = torch.tanh(total + row)
+    return total
+
+
+def a_generator_that_has_begun(x: Tensor) -> Tensor:
+    pieces = (_soft(piece) for piece in x.split(4))
+    first = next(pieces)
+    return torch.cat([first, *pieces])
+
+
+def unequal(x: Tensor) -> Tensor:
+    total = torch.zeros(3)
+    for one, other in zip(x.unbind(0), x[2:].unbind(0)):
+        total = total + one * other
+    return total
+
+
+class _Splits:
+    """The pieces are held by an attribute, returned by a method and given to a function."""
+
+    def __init__(self, x: Tensor) -> None:
+        self.kept = x.split(4)
+
+    def pieces(self, x: Tensor) -> Any:
+        return x.split(4)
+
+
+def held_elsewhere(x: Tensor) -> Tensor:
+    def total(pieces: Any) -> Any:
+        return sum(piece.sum(0) for piece in pieces)
+
+    splits = _Splits(x)
+    return total(splits.kept[:1]) + total(splits.pieces(x)) + total(x.split(4))  # type: ignore[no-any-return]
+
+
 OF_PIECES: list[Program] = [
     the_first_begins, numbered_from_one, all_but_the_last, the_last_differs, from_behind, chunks_by_a_comprehension,
-    chunks_without_the_first, by_number, numbers, changes_pieces, the_round_before,
+    chunks_without_the_first, by_number, numbers, changes_pieces, the_round_before, asked_for_the_first,
+    a_generator_that_has_begun, unequal, held_elsewhere,
 ]  # fmt: skip
 OF_ROWS: list[Program] = [
     neighbours, neighbours_of_a_tuple, every_other_row, pairs, in_the_other_order, with_a_start, bounds_by_sizes,
-    appended_before,
+    appended_before, asked_for_two,
 ]  # fmt: skip
 
 

@@ -68,8 +68,8 @@ def sliced(tracer: Forking, rounds: Rounds, span: Span) -> Rounds:
     if type(rounds) is RowRounds:
         return RowRounds(tracer, span.of(rounds.tensor, rounds.dim), rounds.dim)
     if type(rounds) is PieceRounds and span.step == 1:
-        ends = (torch.sym_min(at * rounds.size, rounds.length) for at in (span.start, span.stop))
-        whole = Span(*ends, 1, None)
+        begin, end = (torch.sym_min(at * rounds.size, rounds.length) for at in (span.start, span.stop))
+        whole = Span(begin, end, 1, None)
         return PieceRounds(tracer, whole.of(rounds.tensor, rounds.dim), rounds.size, rounds.dim)
     if type(rounds) is RangeRounds and type(rounds.step) is int:
         begin, end = (rounds.start + at * rounds.step for at in (span.start, span.stop))

@@ -61,7 +61,7 @@ def sink_of(frame: Any, or_list: bool) -> str:
     for handler, arg in frame.info.ops[frame.pc :]:
         name = _NAMES[handler]
         takes, leaves = STACK_EFFECTS.get(name, (0, 0))
-        if name in ("BUILD_TUPLE", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):  # a lambda beside it: max(x, key=...)
+        if name in _MAKES:  # a lambda beside it: max(x, key=...)
             takes, leaves = _taken(name, arg), 1
         if leaves and above >= takes:
             above += leaves - takes
@@ -82,7 +82,7 @@ def sink_of(frame: Any, or_list: bool) -> str:
             callee = frame.stack[below - 2 : below] if below >= 2 else []
             if any(_consumes(value) for value in callee):
                 return "for" if or_list else ""
-            if any(type(value) in _OWN_CODE for value in callee):
+            if any(type(value) in _OWN_CODE or value is iter for value in callee):
                 return "list" if or_list else ""
             if not any(value is fn for value in callee for fn in _THROUGH):
                 return ""
@@ -92,14 +92,17 @@ def sink_of(frame: Any, or_list: bool) -> str:
     return ""
 
 
+_MAKES = ("BUILD_TUPLE", "BUILD_LIST", "BUILD_SLICE", "BINARY_SLICE", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
 _DISPLAYS = ("BUILD_TUPLE", "BUILD_LIST")
 _OWN_CODE = (FunctionType, MethodType)
 
 
 def _taken(name: str, arg: Any) -> int:
-    """How many values an instruction takes that makes a function, or the tuple of its closure."""
-    if name == "BUILD_TUPLE":
+    """How many values an instruction takes that makes a function, the tuple of its closure, a list or a slice."""
+    if name in ("BUILD_TUPLE", "BUILD_LIST", "BUILD_SLICE"):
         return int(arg)
+    if name == "BINARY_SLICE":
+        return 3
     return 2 if name == "SET_FUNCTION_ATTRIBUTE" else 1 + ((arg or 0) & 15).bit_count()
 
 

@@ -164,7 +164,7 @@ def _if_any(parts: _Parts, predicate: Any, of_sizes: Bool | None) -> list[Any]:
             level.may_mutate = False
         sides.append(level)
     if of_sizes is not None:  # program.module() runs the side that the sizes take
-        predicate = tracer.recorder.env.wrap(of_sizes)  # type: ignore[union-attr]
+        predicate = tracer.recorder.env.wrap(of_sizes)
     return call_cond(tracer, predicate, sides, outputs, parts.has_gradient)
 
 
