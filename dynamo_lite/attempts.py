@@ -180,6 +180,10 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
         return _attempt(replace(request, tracer=FixedListsTracer), call, options)
     except DataDependent:
         raise problem from None
+    except ConstraintViolation:
+        if isinstance(problem, ConstraintViolation):  # it keeps more of the sizes
+            raise problem from None
+        raise
 
 
 def _as_it_is_called(

@@ -36,6 +36,7 @@ from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.capture.kernels import (
+    composites,
     functorch,
     missing_data,
     number_arguments,
@@ -217,18 +218,30 @@ class FunctionMode(PreDispatchTorchFunctionMode):
                 with self._recorder.env.inside_torch():  # it strips leading dimensions of size 1 from the value
                     return func(*args)
         elif func in _ASKING:
-            env = self._recorder.env
-            with nullcontext() if env is None else env.inside_operator(_ASKING[func]):
-                out = func(*args, **kwargs)
-            asked = "strides" if len(args) > 1 or kwargs else "contiguity"
-            self._recorder.layout.depends(args[0], out, asked, is_recorded=out is not args[0])
-            return out
+            return self._asking(func, args, kwargs)
         elif func is _EQ and self._recorder.context.found_as_one(*args):
             return True
         elif type(func) is FunctionType and self._recorder.env is not None:
             with self._recorder.env.inside_torch():  # this mode does not intercept calls made by the function
                 return _WITH_SIZES.get(func, func)(*args, **kwargs)
         return func(*args, **kwargs)
+
+
+    def _asking(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Calls a binding that compares sizes before it calls an operator."""
+        env, layout = self._recorder.env, self._recorder.layout
+        if env is not None and len(args) == 1 and not kwargs and isinstance(args[0], FakeTensor):
+            is_itself = composites.may_be_itself(env, args[0])
+            if is_itself is False or (is_itself and layout.knows_copies):
+                with env.copying():
+                    out = _ASKING[func](*args)
+                layout.depends(args[0], out, "contiguity", is_one=is_itself)
+                return out
+        with nullcontext() if env is None else env.inside_operator(_ASKING[func]):
+            out = func(*args, **kwargs)
+        asked = "strides" if len(args) > 1 or kwargs else "contiguity"
+        layout.depends(args[0], out, asked, is_recorded=out is not args[0])
+        return out
 
 
 _WITH_SIZES: dict[Any, Any] = {torch.functional.einsum: torch_functions.einsum}

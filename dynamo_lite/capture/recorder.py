@@ -79,7 +79,7 @@ class Recorder(InputLifter):
         context = context or NoContext(type(root) if root is not None else None)
         super().__init__(root, input_names, fake_mode or symbolic_mode(), context, earlier)
         self.grad_enabled = torch.is_grad_enabled()
-        self.layout = LayoutQuestions(self.env)
+        self.layout = LayoutQuestions(self.env, lambda error: self.context.restart(error))
         self.constant_values = ConstantValues(self, self.eagerly)
         self.has_dual_level = False  # within a dual level of the program, represented by a functorch transform
         self.lowering = 0  # how deep in functorch transforms (functorch.py), whose keys static_cache.py does not know

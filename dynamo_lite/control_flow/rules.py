@@ -8,7 +8,7 @@ from typing import Any
 
 from dynamo_lite.control_flow.branches import extremes
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.items import consumed
+from dynamo_lite.control_flow.items import advanced, consumed
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import heads
 from dynamo_lite.control_flow.unlike import answers, layouts
@@ -56,6 +56,7 @@ def attach(rules: dict[int, Rule], makes_lists: bool) -> None:
     rules[id(builtins.any)], rules[id(builtins.all)] = _in_python(_any), _in_python(_all)
     if makes_lists:
         consumed.attach(rules)
+        advanced.attach(rules)
     extremes.attach(rules)
     heads.attach(rules, makes_lists)
     layouts.attach(rules)

@@ -46,6 +46,7 @@ class RunRequest:
         drops: effects that a program cannot carry are dropped and noted.
         exact: results that differ from eager's in their identity are refused, not noted.
         memory: which cached results may be used: fewer, where those would not be exact.
+        knows_copies: whether `contiguous()` may be recorded as a copy where the example's is the tensor itself.
         earlier: the recording of the run before this one, from whose state this one starts.
         known: facts that an earlier trace found about the sizes, if this one stores numbers in place of them
             (tracing/later_calls/persisted_sizes.py).
@@ -71,6 +72,7 @@ class RunRequest:
     drops: bool = False
     exact: bool = False
     memory: Memory = Memory.ALL
+    knows_copies: bool = True
     earlier: Fingerprint | None = None
     known: Sequence[Fact] | None = None
     interpreted: frozenset[CodeType] = frozenset()

@@ -76,7 +76,7 @@ class Run:
         tracer, earlier = request.tracer, request.earlier
         fake_mode = (self._users_mode() if earlier is None else _mode_of(earlier)) or symbolic_mode()
         self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
-        self.recorder.memory = request.memory
+        self.recorder.memory, self.recorder.layout.knows_copies = request.memory, request.knows_copies
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
         self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
         if request.interpreted:
@@ -299,6 +299,8 @@ def _changed(
     """Return the request of another run, which may avoid `error`; None if there is none. memory: that of this run."""
     if isinstance(error, TorchImported):
         return request
+    if isinstance(error, Inexact) and not error.knows_copies:
+        return replace(request, knows_copies=False)
     if isinstance(error, Inexact):
         levels: list[Memory] = [*Memory]
         lower = levels[levels.index(memory) + 1 :]

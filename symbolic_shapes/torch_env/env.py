@@ -123,8 +123,9 @@ class TorchShapeEnv:
     def _compose_answers(self, expressions: Expressions) -> None:
         """The parts that answer questions about values."""
         self.context = context = QueryContext()
-        self.inside_operator, self.inside_torch, self.exactly, self.laying_out = (
-            context.inside_operator, context.inside_torch, context.exactly, context.laying_out)  # fmt: skip
+        self.inside_operator, self.inside_torch, self.exactly, self.laying_out, self.copying = (
+            context.inside_operator, context.inside_torch, context.exactly, context.laying_out, context.copying,
+        )  # fmt: skip
 
         self.memo = memo = Memo(self.core)
         self._recorder = recorder = FactRecorder(self, expressions, memo, context)

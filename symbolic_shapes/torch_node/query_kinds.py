@@ -71,12 +71,13 @@ class QueryContext:
         inside: the kind of that kernel, PROGRAM while the program itself runs.
         is_exact: whether questions about layout are the program's own (`exactly`).
         in_torch: whether a Python function of torch's own runs (`inside_torch`).
+        copies: whether `contiguous()` makes a copy where only other sizes than the example's need one (`copying`).
     """
 
     def __init__(self) -> None:
         self.operator: Any = None
         self.inside = PROGRAM
-        self.is_exact = self.in_torch = self.lays_out = False
+        self.is_exact = self.in_torch = self.lays_out = self.copies = False
 
     @contextmanager
     def inside_operator(self, func: Any = None) -> Iterator[None]:
@@ -119,6 +120,15 @@ class QueryContext:
             yield
         finally:
             self.is_exact = before
+
+    @contextmanager
+    def copying(self) -> Iterator[None]:
+        """Within, `contiguous()` makes a copy unless no size needs one."""
+        before, self.copies = self.copies, True
+        try:
+            yield
+        finally:
+            self.copies = before
 
     @property
     def in_kernel(self) -> bool:

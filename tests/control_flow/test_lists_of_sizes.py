@@ -140,11 +140,15 @@ def numbers_by_a_condition(x: torch.Tensor) -> Any:
     return x * 1, count
 
 
+def sliced(x: torch.Tensor) -> Any:
+    return x[list(range(x.shape[0]))[1:]]
+
+
 PROGRAMS = [
     same_object, extended_in_place, numbers_by_a_condition,
     table_of_positions, numbers, flags, sizes_in_a_list, rows_of_numbers, pairs_beside_rows, indices, loop_over_it,
     every_second, of_a_range, a_tuple, summed, one_tensor_many_times, one_tensor_that_is_changed, pieces, rows,
-    held_by_an_ordered_dict, left_early,
+    held_by_an_ordered_dict, left_early, sliced,
 ]  # fmt: skip
 
 
@@ -200,10 +204,6 @@ def assigned(x: torch.Tensor) -> Any:
     values = [1] * x.shape[0]
     values[0] = 5
     return x * sum(values)
-
-
-def sliced(x: torch.Tensor) -> Any:
-    return x[list(range(x.shape[0]))[1:]]
 
 
 def position_of(x: torch.Tensor) -> Any:
@@ -262,7 +262,7 @@ def of_texts(x: torch.Tensor) -> Any:
     "run",
     [changed_shape_of_the_source, identity_of_an_item, identity_of_the_ends, an_item_as_a_key,
      an_item_with_an_attribute, an_item_of_another_shape, a_plain_list_in_place, of_texts, unpacked, as_arguments,
-     sorted_items, searched, compared, returned, in_a_set, doubled, assigned, sliced, position_of, taken_out,
+     sorted_items, searched, compared, returned, in_a_set, doubled, assigned, position_of, taken_out,
      nested],
 )  # fmt: skip
 def test_other_uses_fix_the_length(run: Run) -> None:

@@ -204,13 +204,16 @@ def recall(
 
 
 class Inexact(InternalError):
-    """A recording met something that remembered results do not answer exactly: record it again with fewer of them."""
+    """A recording met something that remembered results do not answer exactly: record it again with fewer of them.
+
+    knows_copies: False where instead the example has to say what `contiguous()` is (kernels/layout_questions.py).
+    """
 
     id = "inexact"
 
-    def __init__(self, text: str, needs: Memory | None = None) -> None:
+    def __init__(self, text: str, needs: Memory | None = None, knows_copies: bool = True) -> None:
         super().__init__(text)
-        self.needs = needs
+        self.needs, self.knows_copies = needs, knows_copies
 
 
 def check_mutation(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:

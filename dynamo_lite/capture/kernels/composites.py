@@ -19,6 +19,7 @@ from dynamo_lite.capture.kernels import shape_rules
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.broadcasting import demand_equal_sizes
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_fake import device_of, in_kernel, make_fake
 
@@ -90,6 +91,26 @@ def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_d
         return None  # nothing to do, or an error
     shape = tensor.shape
     return view_kernel.reshape(env, tensor, [*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]])
+
+
+def _contiguous(
+    env: TorchShapeEnv, tensor: torch.Tensor, *, memory_format: torch.memory_format = torch.contiguous_format
+) -> torch.Tensor | None:
+    """A copy, if only some sizes make it one. Whether it is one, is asked where the program depends on that."""
+    if memory_format is not torch.contiguous_format:
+        return None
+    is_itself = may_be_itself(env, tensor)
+    if is_itself is None or (is_itself and not env.context.copies):
+        return None
+    return torch.ops.aten.clone.default(tensor, memory_format=torch.contiguous_format)
+
+
+def may_be_itself(env: TorchShapeEnv, tensor: torch.Tensor) -> bool | None:
+    """Whether `tensor.contiguous()` is the tensor itself in the example, where other sizes may differ; else None."""
+    if not view_kernel.is_plain(tensor) or not tensor._has_symbolic_sizes_strides:
+        return None
+    question = QUESTIONS["is_contiguous"](*(list(map(env.unwrap, part)) for part in (tensor.shape, tensor.stride())))
+    return None if env.memo.decide(question) is not None else env.hint_of(question)
 
 
 def _is_nonzero(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
@@ -177,6 +198,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.reshape.default: _reshape,
     torch.ops.aten.view.default: _view,
     torch.ops.aten.flatten.using_ints: _flatten,
+    torch.ops.aten.contiguous.default: _contiguous,
     torch.ops.aten.pad_sequence.default: _pad_sequence,
     torch.ops.aten.linear.default: shape_rules.linear,
     torch.ops.aten.matmul.default: shape_rules.matmul,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.fakes.static_cache import Inexact
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
@@ -47,11 +48,12 @@ class LayoutQuestions:
 
     chooses: whether an operator has returned a view or a copy depending on layout.
     copies: results that may be views in other calls, unless of an input (run/copies_or_views.py).
+    knows_copies: whether `contiguous()` may be recorded as a copy where the example's is the tensor itself.
     unasked: operators whose results may differ in layout from their fake tensors: the kernel could not be run.
     """
 
-    def __init__(self, env: TorchShapeEnv | None) -> None:
-        self._env = env
+    def __init__(self, env: TorchShapeEnv | None, restart: Callable[[Inexact], NoReturn]) -> None:
+        self._env, self._restart = env, restart
         self.asked: set[str] = set()
         self.unasked: set[str] = set()
         self._open: dict[int, list[_Open]] = {}  # by memory: the dependencies that apply once sharing matters
@@ -59,6 +61,7 @@ class LayoutQuestions:
         self._kept: list[Any] = []  # that memory, so that no other gets its key
         self.copies: list[Copy] = []
         self.chooses = False
+        self.knows_copies = True
         self._inputs: frozenset[int] = frozenset()
         self._told_apart: set[int] = set()  # memory of tensors whose attributes differ from those of a copy
 
@@ -71,9 +74,11 @@ class LayoutQuestions:
         """Whether a tensor shows an input's memory, which the caller sees."""
         return tensor.layout is torch.strided and storage_key(tensor) in self._inputs
 
-    def depends(self, tensor: Any, result: Any, question: str, is_recorded: bool = True) -> None:
+    def depends(
+        self, tensor: Any, result: Any, question: str, is_recorded: bool = True, is_one: bool = False
+    ) -> None:
         """Whether `result` shares the memory of `tensor` depends on layout. is_recorded: the program has the operator,
-        which views or copies in each call as eager does."""
+        which views or copies in each call as eager does. is_one: the two are one object in the example, unlike here."""
         if not isinstance(tensor, FakeTensor) or tensor.layout is not torch.strided:
             return
         exact = self._env is not None and tensor._has_symbolic_sizes_strides
@@ -81,7 +86,7 @@ class LayoutQuestions:
         is_copy = is_recorded and exact and not self.is_input(tensor)
         if is_copy:
             self._copied(tensor, result)
-        opened = _Open(question, layout, is_recorded and exact, is_copy)
+        opened = _Open(question, layout, is_recorded and exact, is_copy, is_one)
         self._kept += (tensor.untyped_storage(), result.untyped_storage())
         keys = {storage_key(tensor), storage_key(result)}
         self._shared.append(keys)
@@ -162,6 +167,8 @@ class LayoutQuestions:
             for one in opened:
                 if one.is_recorded and use == "returned":
                     continue  # the caller gets what eager gives
+                if one.is_one:
+                    self._restart(Inexact(f"the result of contiguous() is {use}", knows_copies=False))
                 self.asked.add(one.question)
                 if self._env is not None and one.layout is not None:  # the kernel's answer was for large sizes
                     sizes, strides = ([self._env.unwrap(n) for n in part] for part in one.layout)
@@ -198,3 +205,4 @@ class _Open(NamedTuple):
     """Sizes and strides, if they vary."""
     is_recorded: bool
     is_copy: bool
+    is_one: bool

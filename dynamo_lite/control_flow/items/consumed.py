@@ -161,6 +161,12 @@ def as_generator(tracer: Forking, rounds: Rounds) -> Any:
     return tracer.vm.interpret_function(each, (rounds,))
 
 
+def is_of_rounds(frame: Frame) -> bool:
+    """Whether a frame is that of a generator made by `as_generator`."""
+    each: Any = _each
+    return frame.code is each.__code__
+
+
 def _items_of(tracer: Forking, value: Any) -> tuple[Any, Frame] | None:
     """A generator that gives the items of `value`, and its frame."""
     if isinstance(value, GrownList):  # max() of a generator: features/identity/addresses.py has made a list of it

@@ -14,6 +14,7 @@ import torch
 from dynamo_lite.control_flow.emission import note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.parts import NUMBERS, UNLIKE, Added, Earlier, Rows, check_alike
+from dynamo_lite.control_flow.lists.slices import is_known, rounds_of, sliced, sliced_added, span_of
 from dynamo_lite.control_flow.loops.counted import Rounds, RowRounds
 from dynamo_lite.control_flow.states import BeginsAgain
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -170,6 +171,8 @@ class GrownList(list[Any]):
         parts = self.known()
         if len(parts) == 1 and isinstance(parts[0], Rounds):
             return parts[0]
+        if len(parts) == 1 and type(parts[0]) is Added and (rounds := rounds_of(self.tracer, parts[0])) is not None:
+            return rounds
         if self.is_certain() and len(parts) > 1:
             return None
         rows = RowRounds(self.tracer, self.stacked(), 0)
@@ -211,9 +214,11 @@ class GrownList(list[Any]):
             found = self.recent(key) if key < 0 else self.early(key)
         if found is not MISSING:
             return found
+        if type(key) is slice:
+            return type(self)(self.tracer, self._slice(key))
         parts = self.known()
-        if type(key) is slice and (key.start, key.stop, key.step) == (None, None, -1):
-            return GrownList(self.tracer, self._backwards())
+        if type(key) is torch.SymInt:
+            return self._item_at(key)
         if type(key) is not int:
             self.refuse()
         order, steps = (parts, key) if key >= 0 else (parts[::-1], -key - 1)
@@ -233,6 +238,47 @@ class GrownList(list[Any]):
             return lengths.last(self.tracer, part.tensors[end]) if end else self.refuse()
         item = part.tensors[end][end]
         return item if part.numbers is None else self.tracer.predicates.item(item)
+
+    def _item_at(self, key: Any) -> Any:
+        """The item `key`, a size or the number of a round, which is provably there."""
+        rounds = self.rounds() if len(self.known()) == 1 else None
+        if rounds is None:
+            self.refuse()
+        if not is_known(self.tracer, key >= 0):
+            key = key + rounds.count if is_known(self.tracer, key < 0) else self.refuse()
+        if not (is_known(self.tracer, key >= 0) and is_known(self.tracer, key < rounds.count)):
+            self.refuse()
+        return rounds.item(key)
+
+    def _slice(self, key: slice) -> list[Any]:
+        """The parts of a slice of the list."""
+        if (key.start, key.stop) == (None, None) and type(key.step) is int and key.step < 0:
+            turned = GrownList(self.tracer, self._backwards())
+            return turned.known() if key.step == -1 else turned._slice(slice(None, None, -key.step))
+        parts = self.known()
+        if not any(map(_is_many, parts)):
+            return parts[key]
+        start, stop = key.start, key.stop
+        if key.step in (None, 1):  # what stands at the ends by itself
+            while type(start) is int and start > 0 and len(parts) > 1 and not _is_many(parts[0]):
+                parts, start = parts[1:], start - 1
+                stop = stop - 1 if type(stop) is int and stop > 0 else stop
+            while type(stop) is int and stop < 0 and len(parts) > 1 and not _is_many(parts[-1]):
+                parts, stop = parts[:-1], stop + 1 or None
+            if stop is None and (start is None or (type(start) is int and not start)):
+                return parts
+        if len(parts) > 1:
+            rows, flags = GrownList(self.tracer, parts).rows()
+            parts = [Added([rows], numbers=self.numbers)] if flags is None else self.refuse()
+        made = self._sliced(parts[0], slice(start, stop, key.step))
+        return [made] if made is not None else self.refuse()
+
+    def _sliced(self, part: Any, key: slice) -> Any:
+        count = part.count if isinstance(part, Rounds) else part.certain_length
+        span = None if count is None else span_of(self.tracer, key, count)
+        if span is None:
+            return None
+        return sliced(self.tracer, part, span) if isinstance(part, Rounds) else sliced_added(self.tracer, part, span)
 
     def check_dtypes(self) -> None:
         """All items, those as well that may not be there, are rows of one tensor: it has one dtype."""

@@ -20,7 +20,10 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import eq, le, lt
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 
-RAGGED = "a list of tensors whose lengths differ is used otherwise than by append, torch.cat along these, len, outs[-1]"
+RAGGED = (
+    "a list of tensors whose lengths differ is used otherwise than by append, torch.cat along these, a loop, len, "
+    "outs[-1]"
+)
 _UNKNOWN = "rounds of a loop add tensors to a list that vary in length, and nothing says how long they are at most"
 _OF_DATA = "rounds of a loop add tensors to a list whose size is data"
 _BOUNDS = 32

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow import wide_integers
+from dynamo_lite.control_flow.emission import note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import consumed
-from dynamo_lite.control_flow.lists import grown, made, parts, ragged
+from dynamo_lite.control_flow.lists import grown, made, parts, ragged, slices
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple, where
 from dynamo_lite.control_flow.lists.parts import Added
 from dynamo_lite.control_flow.lists.ragged import RAGGED, along
@@ -131,7 +132,10 @@ def _sum(otherwise: Any) -> Any:
     """sum(losses), sum(keep): items that are absent count as zero"""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(args) != 1 or kwargs or type(args[0]) not in _GROWN:
+        is_grown = bool(args) and type(args[0]) in _GROWN
+        if is_grown and len(args) + len(kwargs) == 2 and kwargs.keys() <= {"start"}:
+            return _added_to(tracer, args[0], kwargs.get("start", args[-1]))
+        if len(args) != 1 or kwargs or not is_grown:
             return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
         items, numbers = args[0], args[0].numbers
         if numbers is float:
@@ -150,6 +154,21 @@ def _sum(otherwise: Any) -> Any:
         return total
 
     return rule
+
+
+def _added_to(tracer: Forking, items: GrownList, start: Any) -> Any:
+    """sum(losses, start) of tensors like `start`, which is the result if there is none"""
+    if items.numbers is not None or not is_tensor(start):
+        items.refuse()
+    rows = items.rows().tensor
+    if rows.dtype is not start.dtype or rows.dtype is torch.bool or tuple(rows.shape[1:]) != tuple(start.shape):
+        items.refuse()
+    total = start + rows.sum(0, dtype=rows.dtype)
+    if not items.has_item() and rows.requires_grad is not start.requires_grad:
+        items.check_filled(items.how_many(), kind=Exception)
+    elif not items.has_item():
+        note_shared(tracer, total, [start])
+    return total
 
 
 def extended(tracer: Forking, target: list[Any], value: Any) -> Any:
@@ -236,8 +255,8 @@ _AROUND = (dict.items, dict.values, dict.keys, dict.pop, dict.copy, dict.__conta
            OrderedDict.keys, OrderedDict.pop, OrderedDict.copy, OrderedDict.__iter__)  # fmt: skip
 """Those that do not look at the items of what their arguments hold."""
 _IN_PYTHON = (FunctionType, MethodType)
-_OWN_MODULES = (grown.__name__, parts.__name__, ragged.__name__)
-_OWN_FILES = (grown.__file__, parts.__file__, ragged.__file__)
+_OWN_MODULES = (grown.__name__, parts.__name__, ragged.__name__, slices.__name__)
+_OWN_FILES = (grown.__file__, parts.__file__, ragged.__file__, slices.__file__)
 _DEPTH = 3
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from types import BuiltinMethodType, GeneratorType
+from types import BuiltinMethodType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 import torch
@@ -40,13 +40,20 @@ Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 _THROUGH = (enumerate, zip, reversed, map, filter)
 _INTO = (torch.tensor, torch.as_tensor, torch.cat, torch.concat, torch.concatenate, torch.stack, len)
 """Functions that read the items of their argument (lists/made.py), in addition to CONSUMERS."""
-_STORES = ("STORE_FAST", "STORE_DEREF")
 _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
-def goes_into_for(frame: Any, or_list: bool) -> bool:
-    """Whether the result of the current call goes into a `for`: at once, or as an argument of enumerate, zip, map.
-    or_list: or into `list()`, torch.tensor(), or a variable.
+_READS = ("GET_ITER", "LIST_EXTEND")
+_DROPS = ("STORE_FAST", "STORE_DEREF", "POP_TOP")
+_HOLDS = {"STORE_FAST": 0, "STORE_DEREF": 0, "RETURN_VALUE": 0, "STORE_ATTR": 1, "STORE_SUBSCR": 2, "BINARY_SUBSCR": 1,
+          "BINARY_SLICE": 2, "BINARY_OP": 1}  # fmt: skip
+"""Instructions that keep a list, or make another of it: how many values they take that are above it."""
+
+
+def sink_of(frame: Any, or_list: bool) -> str:
+    """What the result of the current call goes into: "for", at once, or as an argument of enumerate, zip, map; or_list:
+    `list()`, torch.tensor() as well; "list": a variable, an attribute, a subscript, a call of the program's own, where
+    it has to be a list. "" for anything else.
 
     `above` counts the values above it on the stack; `below` is how much of the stack from before is still there.
     """
@@ -54,34 +61,48 @@ def goes_into_for(frame: Any, or_list: bool) -> bool:
     for handler, arg in frame.info.ops[frame.pc :]:
         name = _NAMES[handler]
         takes, leaves = STACK_EFFECTS.get(name, (0, 0))
-        if name in ("BUILD_TUPLE", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):  # a lambda beside it: max(x, key=...)
+        if name in _MAKES:  # a lambda beside it: max(x, key=...)
             takes, leaves = _taken(name, arg), 1
         if leaves and above >= takes:
             above += leaves - takes
-        elif name == "GET_ITER":
-            return above == 0
-        elif name in ("LIST_EXTEND", *_STORES):
-            return above == 0 and or_list
+        elif above and name in _DROPS:
+            above -= 1
+        elif name in _READS:
+            return "for" if above == 0 and (or_list or name == "GET_ITER") else ""
+        elif name in _HOLDS or name in _DISPLAYS:
+            is_operand = above < arg if name in _DISPLAYS else above == _HOLDS[name]
+            return "list" if is_operand and or_list else ""
+        elif name == "SWAP":
+            above, below = (arg - 1 if above == 0 else 0 if above == arg - 1 else above), -1
         elif name in ("CALL", "CALL_KW") and above >= arg + 2 + (name == "CALL_KW"):
             above -= arg + 1 + (name == "CALL_KW")
         elif name in ("CALL", "CALL_KW") and above - (name == "CALL_KW") < arg:
             above -= name == "CALL_KW"  # the names of its arguments
             below -= arg - above - 1  # the arguments before it
-            callee = frame.stack[below - 2 : below]
-            if below >= 2 and any(_consumes(value) for value in callee):
-                return or_list
-            if below < 2 or not any(value is fn for value in callee for fn in _THROUGH):
-                return False
+            callee = frame.stack[below - 2 : below] if below >= 2 else []
+            if any(_consumes(value) for value in callee):
+                return "for" if or_list else ""
+            if any(type(value) in _OWN_CODE or value is iter for value in callee):
+                return "list" if or_list else ""
+            if not any(value is fn for value in callee for fn in _THROUGH):
+                return ""
             above, below = 0, below - 2
         else:
-            return False
-    return False
+            return ""
+    return ""
+
+
+_MAKES = ("BUILD_TUPLE", "BUILD_LIST", "BUILD_SLICE", "BINARY_SLICE", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE")
+_DISPLAYS = ("BUILD_TUPLE", "BUILD_LIST")
+_OWN_CODE = (FunctionType, MethodType)
 
 
 def _taken(name: str, arg: Any) -> int:
-    """How many values an instruction takes that makes a function, or the tuple of its closure."""
-    if name == "BUILD_TUPLE":
+    """How many values an instruction takes that makes a function, the tuple of its closure, a list or a slice."""
+    if name in ("BUILD_TUPLE", "BUILD_LIST", "BUILD_SLICE"):
         return int(arg)
+    if name == "BINARY_SLICE":
+        return 3
     return 2 if name == "SET_FUNCTION_ATTRIBUTE" else 1 + ((arg or 0) & 15).bit_count()
 
 
@@ -207,7 +228,8 @@ def _filter(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def _reversed(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return args[0].backwards() if len(args) == 1 and isinstance(args[0], Rounds) else None
+    of = rows_of(tracer, args[0]) if len(args) == 1 and not kwargs and not is_tensor(args[0]) else None
+    return None if of is None or of.computes else of.backwards()
 
 
 def _unbind(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -220,12 +242,12 @@ def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         frame: Any = tracer.vm.frame
         calls = frame is not None and _NAMES[frame.info.ops[frame.pc - 1][0]] in ("CALL", "CALL_KW")
-        may_be = calls and goes_into_for(frame, makes_lists)
-        if may_be and _NAMES[frame.info.ops[frame.pc][0]] in _STORES:
+        sink = sink_of(frame, makes_lists) if calls else ""
+        if sink == "list":
             made = None if fn is builtins.range else make(tracer, args, kwargs)
             made = made if not isinstance(made, Rounds) else kept(tracer, fn, made)
         else:
-            made = make(tracer, args, kwargs) if may_be else None
+            made = make(tracer, args, kwargs) if sink else None
         if made is not None:
             for arg in args:
                 if type(arg) is GeneratorType and (taken := frame_of(arg)) is not None:

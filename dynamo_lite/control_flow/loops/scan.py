@@ -22,6 +22,7 @@ from dynamo_lite.capture.graph.subgraphs import add_placeholder
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.emission import call_cond, decode, encode, output, record_loop, write_back
+from dynamo_lite.control_flow.facts import facts_undone
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops import counting, scan_gradient
 from dynamo_lite.control_flow.loops.bounded import Bounded
@@ -29,7 +30,9 @@ from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
 from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.notes import line_of
-from dynamo_lite.control_flow.states import cannot_merge
+from dynamo_lite.control_flow.states import Side, cannot_merge
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, and_, ge, not_
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -39,15 +42,18 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     tracer, recorder, body, pairs = loop.tracer, loop.tracer.recorder, found.side.level, carried.merge.pairs
     count = carried.number.of.count  # type: ignore[union-attr]
     is_counted = bool(loop.counted)
-    may_be_none = is_counted and not isinstance(loop.counter, Bounded)
+    is_empty_by_size = not is_counted and may_be_empty(tracer, count)
+    may_be_none = is_empty_by_size or (is_counted and not isinstance(loop.counter, Bounded))
     if not may_be_none:
         recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first iteration
     nodes = round_results(tracer, carried, found)
     check_added(tracer, carried, found)
     known = counting.left_out(body, nodes, pairs, loop.counted) if is_counted else {}
     kept = [index for index in range(len(pairs)) if index not in known]
-    parts = _Parts(loop, carried, found, nodes, kept, torch.sym_max(count, 1) if may_be_none else count)
-    results = _if_any(parts, loop.first_test()) if may_be_none else parts.recorded()
+    rounds = torch.sym_max(count, 1) if may_be_none and not is_empty_by_size else count
+    parts = _Parts(loop, carried, found, nodes, kept, rounds)
+    has_round = ge(recorder.env.unwrap(count), 1) if is_empty_by_size and recorder.env is not None else None
+    results = _if_any(parts, loop.first_test(), has_round) if may_be_none else parts.recorded()
     required = [row for index, row in enumerate(carried.required) if index not in known]
     if not may_be_none:
         required = [row._replace(one=row.other) for row in required]
@@ -55,7 +61,7 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     gradients.lose(tracer, required, results, line_of(loop.frame, loop.at), loop.loses)
     own, added = results[: len(parts.initial)], results[len(parts.initial) :]
     write_back(tracer, carried.inplace, own[len(parts.pairs) :], required[len(parts.pairs) :])
-    if may_be_none:
+    if rounds is not count:
         added = [rows.narrow(0, 0, count) for rows in added]
     behind = iter(own)
     values = [known[index] if index in known else next(behind) for index in range(len(pairs))]
@@ -64,6 +70,19 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     predicate = loop.first_test() if may_be_none else None
     note_results(tracer, groups, [value for _, value in body.captured], predicate, zip(found.items, added))
     return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, values)], added
+
+
+def may_be_empty(tracer: Forking, count: Any) -> bool:
+    """Whether a loop over sizes may have no round where no size is 0: over `rows[1:]`. (Of an empty input it has none
+    either; that its sizes are at least 1 is a guard.)"""
+    env = tracer.recorder.env
+    if env is None or type(count) is not torch.SymInt or not count.node.has_hint():
+        return False
+    has_round = ge(env.unwrap(count), 1)
+    if env.memo.decide(has_round) is not None:
+        return False
+    sizes = and_(*(ge(symbol.as_int(), 1) for symbol in symbols_of(has_round)))
+    return env.memo.decide_under(sizes, has_round) is not True
 
 
 class _Parts:
@@ -130,18 +149,22 @@ class _Parts:
             return (*made, *rows)
 
 
-def _if_any(parts: _Parts, predicate: Any) -> list[Any]:
-    """Record the scan of a loop that may have no iteration, within torch.cond: torch's scan needs a first one."""
+def _if_any(parts: _Parts, predicate: Any, of_sizes: Bool | None) -> list[Any]:
+    """Record the scan of a loop that may have no iteration, within torch.cond: torch's scan needs a first one.
+    of_sizes: whether there is one, where sizes of the inputs decide that."""
     tracer, levels = parts.tracer, parts.tracer.recorder.levels
     none = [torch.zeros((parts.rounds, *t.shape), dtype=t.dtype, device=t.device) for t in parts.items]
     sides, outputs = [], []
     for has_round in (True, False):
         seen: set[int] = set()
-        with levels.entered(functional=True) as level:
+        assumed = of_sizes if of_sizes is None or has_round else not_(of_sizes)
+        with levels.entered(functional=True) as level, facts_undone(tracer, Side(level), assumed, keeps=True):
             results = parts.recorded() if has_round else [*parts.initial, *none]
             outputs.append(tuple([output(tracer, level, "tensor", result, seen, dense=False) for result in results]))
             level.may_mutate = False
         sides.append(level)
+    if of_sizes is not None:  # program.module() runs the side that the sizes take
+        predicate = tracer.recorder.env.wrap(of_sizes)
     return call_cond(tracer, predicate, sides, outputs, parts.has_gradient)
 
 

@@ -11,6 +11,7 @@ Whether a value is the same on a side is decided by the facts and the condition 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
@@ -27,7 +28,7 @@ from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.dims.specs import Auto
 from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
-from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, children, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.size_branches.choice import BOOLS, INTS, ConditionalValue
@@ -121,7 +122,8 @@ class ComparedSides(FeatureState):
 
     def is_wanted(self, relation: Bool) -> bool:
         """Whether calls may take the other side: some size of the condition was promised to vary, or the other side is
-        that of a size of 1, which no user who leaves sizes to `Dim.AUTO` expects to lose."""
+        one that no user who leaves sizes to `Dim.AUTO` expects to lose: that of a size of 1, or that of a condition
+        such as `n % 4` or `n == 8`, after which the sizes that are left would not be a range."""
         if self.table is None:
             return False
         env = self.env()
@@ -132,7 +134,9 @@ class ComparedSides(FeatureState):
         if any(not isinstance(self.table.spec_of(symbol), Auto) for symbol in symbols):
             return True
         truth, hints = env.hint_of(relation), {s: int(s.hint or 0) for s in symbols}
-        return any(_truth(relation, {**hints, symbol: 1}) is (not truth) for symbol in symbols if symbol.lo <= 1)
+        if any(_truth(relation, {**hints, symbol: 1}) is (not truth) for symbol in symbols if symbol.lo <= 1):
+            return True
+        return any(_leaves_gaps(relation, hints, symbol) for symbol in symbols)
 
     def undecided(self, value: Any) -> Any:
         """The condition on sizes that the truth of `value` is, if the facts do not decide it, and the example does."""
@@ -319,6 +323,36 @@ def _truth(relation: Bool, values: dict[Any, int]) -> bool | None:
         return bool(evaluate(relation, values))
     except (ArithmeticError, ValueError, KeyError):
         return None
+
+
+def _leaves_gaps(relation: Bool, hints: dict[Any, int], symbol: Any) -> bool:
+    """Whether the sizes near the example's for which a relation holds, or those for which it does not, are no range.
+    The other sizes are the example's."""
+    reach = _LEAST_REACH + 2 * min(max(_divisors(relation), default=0), _GREATEST_DIVISOR)
+    least, hint = max(0, symbol.lo), hints[symbol]
+    changes, last = 0, None
+    for size in range(int(max(least, hint - reach)), int(min(symbol.hi, hint + reach)) + 1):
+        truth = _truth(relation, {**hints, symbol: size})
+        if truth is None:
+            continue
+        changes += last is not None and truth is not last
+        last = truth
+        if changes > 1:
+            return True
+    return False
+
+
+def _divisors(node: Any) -> Iterator[int]:
+    """Yield the constants by which an expression divides."""
+    if isinstance(node, Apply) and node.op == "floordiv" and isinstance(node.args[1], Int) and not node.args[1].terms:
+        yield abs(node.args[1].const)
+    for child in children(node):
+        yield from _divisors(child)
+
+
+_LEAST_REACH = 4
+_GREATEST_DIVISOR = 1024
+"""How far from the example's size `_leaves_gaps` looks."""
 
 
 _CHECKED = frozenset({int, float, str, tuple, list, dict, bytes, type(None)})
