@@ -2,9 +2,10 @@
 
 A decision on such a tensor (`if mask.any():`, `int(steps.max())`) is the same in each call. Its data is found by
 running the operators that made it, in the order of the graph, on the CPU: factories with constant arguments, literals
-(`torch.tensor([1, 2])`), and values computed from these, writes in place included. A value has no such data if it
-depends on an input, a parameter, a buffer, an outer constant, random numbers, uninitialized memory, a symbolic size, a
-sub-graph or an operator that is not torch's own (a collective, a custom one).
+(`torch.tensor([1, 2])`), inputs whose value is a condition of the program (features/constants), and values computed
+from these, writes in place included. A value has no such data if it depends on another input, a parameter, a buffer, an
+outer constant, random numbers, uninitialized memory, a symbolic size, a sub-graph or an operator that is not torch's
+own (a collective, a custom one). In a sub-graph, a tensor from around has the data that it has there.
 
 A number computed from sizes, `torch.div(x.shape[1], 8, rounding_mode="trunc")`, has the value of an expression of them:
 `item()` returns the expression. An unbacked number would leave later computations with it undecided.
@@ -51,6 +52,8 @@ class ConstantValues:
     """The constant data of one recording. `eagerly` calls as eager does: its exception is the program's error."""
 
     def __init__(self, recorder: InputLifter, eagerly: Callable[..., Any]) -> None:
+        self.given: dict[fx.Node, torch.Tensor] = {}
+        """The placeholders of inputs that have the same value in each call, which no operator has changed."""
         self._recorder = recorder
         self._eagerly = eagerly
         # Where a walk ends: writes can make a constant vary, never the reverse.
@@ -77,6 +80,7 @@ class ConstantValues:
         for arg in args:
             value = self.of(arg) if isinstance(arg, torch.Tensor) else torch.as_tensor(arg)
             if value is None:
+                _forget(args)
                 return self._size(args[0]) if func in _OF_ONE else None
             known.append(value)
         with _disable_current_modes(), DisableTorchFunction():
@@ -112,7 +116,7 @@ class ConstantValues:
     def _is_constant(self, node: fx.Node) -> bool:
         """Whether a node is constant if its arguments are."""
         if node.op == "placeholder":
-            return self._literal(node) is not None
+            return self._outer(node) is not None
         if node.op != "call_function":
             return False
         if node.target is operator.getitem:  # one of the tensors of unbind, split, ...: of a value computed here
@@ -120,6 +124,20 @@ class ConstantValues:
         if not computes(node):
             return False
         return all(tensor.device.type == "cpu" and tensor.numel() <= _MOST_ELEMENTS for tensor in _tensors(node))
+
+    def _outer(self, node: fx.Node) -> torch.Tensor | None:
+        """The data of a placeholder, as it is when the graph begins: of an input that has the same value in each call,
+        a literal, or a tensor of the graph around."""
+        if node in self.given:
+            return self.given[node]
+        if self._recorder.levels:
+            fake = self._recorder.levels.captured_by(node)
+            if not isinstance(fake, torch.Tensor):
+                return None
+            with self._recorder.levels.around():
+                return self.of(fake)
+        literal = self._literal(node)
+        return None if literal is None else literal.tensor
 
     def _literal(self, node: fx.Node) -> Lifted | None:
         lifted = next((entry for entry in self._recorder.lifted if entry.node is node), None)
@@ -134,8 +152,8 @@ class ConstantValues:
                 if node not in needed:
                     continue
                 if node.op == "placeholder":
-                    literal = self._literal(node)
-                    values[node] = literal.tensor.detach().clone() if literal is not None else None
+                    given = self._outer(node)
+                    values[node] = of_its_own(given) if given is not None else None
                 else:
                     args, kwargs = fx.map_arg((node.args, node.kwargs), values.__getitem__)
                     try:
@@ -145,6 +163,23 @@ class ConstantValues:
                 if not _agrees(values[node], node):
                     return None
         return values[wanted] if isinstance(values[wanted], torch.Tensor) else None
+
+
+def of_its_own(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of a strided tensor, with the same strides, on as little memory as these need."""
+    if tensor.numel() == 0:
+        return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    memory = tensor.detach().as_strided((extent,), (1,)).clone()
+    return memory.as_strided(tensor.shape, tensor.stride(), 0)
+
+
+def _forget(args: Sequence[Any]) -> None:
+    """The copy of its data that torch keeps with a fake tensor is that of the first round of a loop, or of before an
+    operator whose result was known without running it: data that is not constant here is not read from it."""
+    for arg in args:
+        if isinstance(arg, FakeTensor):
+            arg.constant = None
 
 
 def computes(node: fx.Node) -> bool:
