@@ -62,6 +62,7 @@ class Options:
     prefer_deferred_runtime_asserts_over_guards: bool
     effects: str
     control_flow: str = "capture"
+    constants: Any = None
 
     def __post_init__(self) -> None:
         if self.control_flow not in ("refuse", "capture"):

@@ -22,7 +22,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload, _disable_current_modes
-from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws
+from dynamo_lite.capture.alias_analysis import INPUTS, AliasAnalysis, draws
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
@@ -69,8 +69,11 @@ class ConstantValues:
         node = self._recorder.level.nodes.get(fake)
         if node is None or node.graph is not self._recorder.level.graph or self._needed(node) is None:
             return None
-        needed = self._needed(node, AliasAnalysis(self._recorder))
-        return None if needed is None else self._run(needed, node)
+        analysis = AliasAnalysis(self._recorder)
+        needed = self._needed(node, analysis)
+        if needed is None or _may_write_through_another(needed, analysis):
+            return None
+        return self._run(needed, node)
 
     def answer(self, func: OpOverload, args: Sequence[Any]) -> Any:
         """The result of an operator of READS_DATA for constant data; None if the data is not constant."""
@@ -165,6 +168,12 @@ class ConstantValues:
         return values[wanted] if isinstance(values[wanted], torch.Tensor) else None
 
 
+def _may_write_through_another(needed: set[fx.Node], analysis: AliasAnalysis) -> bool:
+    """Whether there is a write to one of several inputs, two of which a caller may give the same memory."""
+    inputs = [node for node in needed if node.op == "placeholder" and INPUTS in analysis.roots[node]]
+    return len(inputs) > 1 and any(INPUTS in analysis.writes.get(node, ()) for node in needed)
+
+
 def of_its_own(tensor: torch.Tensor) -> torch.Tensor:
     """A copy of a strided tensor, with the same strides, on as little memory as these need."""
     if tensor.numel() == 0:
@@ -191,7 +200,7 @@ def computes(node: fx.Node) -> bool:
     tensors = list(_tensors(node))
     with DisableTorchFunction():  # the program does not make this call
         sizes = [size for tensor in tensors for size in (*tensor.shape, *tensor.stride())]
-    return bool(tensors) and not any(isinstance(size, torch.SymInt) for size in sizes)
+    return bool(tensors) and all(type(size) is int or size.node.maybe_as_int() is not None for size in sizes)
 
 
 def _is_filled(node: fx.Node) -> bool:
@@ -215,9 +224,14 @@ def _agrees(value: Any, node: fx.Node) -> bool:
     expected = list(_tensors(node))
     return len(found) == len(expected) and all(
         isinstance(one, torch.Tensor)
-        and (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride())
+        and (one.dtype, one.shape, one.stride()) == (other.dtype, _plain(other.shape), _plain(other.stride()))
         for one, other in zip(found, expected)
     )
+
+
+def _plain(sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Sizes as numbers: a size of a result that depends on constant data is a symbol with a value."""
+    return tuple(size if type(size) is int else size.node.maybe_as_int() for size in sizes)
 
 
 # -- made of sizes -----------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ def draft_export(
     preserve_module_call_signature: Sequence[str] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     control_flow: str = "capture",
+    constants: Any = None,
 ) -> Draft:
     """Export `mod` as far as that is possible, and report the problems.
 
@@ -69,6 +70,7 @@ def draft_export(
     always: dict[str, Any] = {
         "preserve_module_call_signature": preserve_module_call_signature,
         "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,
+        "constants": constants,
     }
     attempts: list[dict[str, Any]] = [
         {"dynamic_shapes": dynamic_shapes, "strict": strict, "control_flow": control_flow},
@@ -83,5 +85,6 @@ def draft_export(
             raise
         except DynamoLiteError:
             if not report.problems:
-                report = explain(mod, args, kwargs, dynamic_shapes=dynamic_shapes, control_flow=control_flow)
+                words = {"dynamic_shapes": dynamic_shapes, "control_flow": control_flow, "constants": constants}
+                report = explain(mod, args, kwargs, **words)
     return Draft(report, None)
