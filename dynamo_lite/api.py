@@ -10,7 +10,7 @@ from dynamo_lite.errors import checks_keywords
 from dynamo_lite.exclusive import exclusive
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.logging.structured import structured
-from dynamo_lite.option_types import ControlFlow, DynamicShapes, Effects
+from dynamo_lite.option_types import Constants, ControlFlow, DynamicShapes, Effects
 from dynamo_lite.pipeline import capture, root_of
 from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.modules.recipe import Recipe, graphs_of
@@ -34,6 +34,7 @@ def export(
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: Effects = "refuse",
     control_flow: ControlFlow = "capture",
+    constants: Constants = None,
 ) -> Program:
     """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
 
@@ -55,6 +56,9 @@ def export(
             of a branch on data that returns an input. "refuse" notes these.
         control_flow: "capture" a branch or a loop on the data of a tensor: both sides are traced, and become one
             torch.cond or while_loop (docs/control_flow.md); or "refuse" it. strict=False captures none.
+        constants: arguments whose value in the example is that of each call: `{"grid": None}`, nested as in
+            `{"batch": {"grid": None}}`, or the names alone, `("grid",)`. Python code may read their data
+            (`grid.tolist()`); a call with another value is rejected. docs/features/constants.md.
 
     Raises:
         GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
@@ -75,6 +79,7 @@ def export(
         prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
         effects=effects,
         control_flow=control_flow,
+        constants=constants,
     ).program
 
 
@@ -93,6 +98,7 @@ def trace(
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: Effects = "refuse",
     control_flow: ControlFlow = "capture",
+    constants: Constants = None,
 ) -> Trace:
     """Trace one call of `mod`, as `export` does, and keep its guards, effects and notes.
 
@@ -106,6 +112,7 @@ def trace(
         prefer_deferred_runtime_asserts_over_guards,
         effects,
         control_flow,
+        constants,
     )
     found: list[Trace] = []
     with structured(lambda: found), logs.reported(mod) as reported:

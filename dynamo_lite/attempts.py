@@ -26,7 +26,7 @@ from dynamo_lite.errors import (
     InvalidArguments,
 )
 from dynamo_lite.logging import reports as logs
-from dynamo_lite.option_types import ControlFlow, DynamicShapes, Effects, choices
+from dynamo_lite.option_types import Constants, ControlFlow, DynamicShapes, Effects, choices
 from dynamo_lite.program import FlatInputs, build_program
 from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.modules.lost_gradients import LostGradients, flows_from
@@ -68,6 +68,7 @@ class Options:
     prefer_deferred_runtime_asserts_over_guards: bool
     effects: Effects
     control_flow: ControlFlow = "capture"
+    constants: Constants = None
 
     def __post_init__(self) -> None:
         check_choice("control_flow", self.control_flow, ControlFlow)

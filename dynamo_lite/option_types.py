@@ -10,6 +10,7 @@ A string option is a `Literal`; what a call accepts at run time is read from it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, Union, get_args
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ Effects: TypeAlias = Literal["refuse", "exact", "drop"]
 
 ControlFlow: TypeAlias = Literal["capture", "refuse"]
 """`control_flow` of `export`."""
+
+Constants: TypeAlias = Mapping[str, Any] | Sequence[str] | AbstractSet[str] | None
+"""`constants` of `export`: the arguments that have the example's value in each call (docs/features/constants.md)."""
 
 Fallback: TypeAlias = Literal["torch", None]
 """`fallback` of `as_torch_export`."""
@@ -73,6 +77,7 @@ class ExportOptions(TypedDict, total=False):
     prefer_deferred_runtime_asserts_over_guards: bool
     effects: Effects
     control_flow: ControlFlow
+    constants: Constants
 
 
 def choices(option: Any) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from dynamo_lite.attempts import Options
 from dynamo_lite.errors import (
     InvalidArguments,
 )
+from dynamo_lite.features.constants import declared as constants
 from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.program import FlatInputs, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
@@ -61,6 +62,8 @@ def _capture(
     shapes = given_or_attached(mod, options.dynamic_shapes)
     call = read_call(signature_of(mod), args, kwargs, shapes, options.constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs, ContainerFunctions())
+    if options.constants is not None:
+        constants.declare(inputs, options.constants)
     request = RunRequest(
         mod,
         root,

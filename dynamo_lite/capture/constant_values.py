@@ -2,9 +2,10 @@
 
 A decision on such a tensor (`if mask.any():`, `int(steps.max())`) is the same in each call. Its data is found by
 running the operators that made it, in the order of the graph, on the CPU: factories with constant arguments, literals
-(`torch.tensor([1, 2])`), and values computed from these, writes in place included. A value has no such data if it
-depends on an input, a parameter, a buffer, an outer constant, random numbers, uninitialized memory, a symbolic size, a
-sub-graph or an operator that is not torch's own (a collective, a custom one).
+(`torch.tensor([1, 2])`), inputs whose value is a condition of the program (features/constants), and values computed
+from these, writes in place included. A value has no such data if it depends on another input, a parameter, a buffer, an
+outer constant, random numbers, uninitialized memory, a symbolic size, a sub-graph or an operator that is not torch's
+own (a collective, a custom one). In a sub-graph, a tensor from around has the data that it has there.
 
 A number computed from sizes, `torch.div(x.shape[1], 8, rounding_mode="trunc")`, has the value of an expression of them:
 `item()` returns the expression. An unbacked number would leave later computations with it undecided.
@@ -21,7 +22,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload, _disable_current_modes
-from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws
+from dynamo_lite.capture.alias_analysis import INPUTS, AliasAnalysis, draws
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
@@ -51,6 +52,8 @@ class ConstantValues:
     """The constant data of one recording. `eagerly` calls as eager does: its exception is the program's error."""
 
     def __init__(self, recorder: InputLifter, eagerly: Callable[..., Any]) -> None:
+        self.given: dict[fx.Node, torch.Tensor] = {}
+        """The placeholders of inputs that have the same value in each call, which no operator has changed."""
         self._recorder = recorder
         self._eagerly = eagerly
         # Where a walk ends: writes can make a constant vary, never the reverse.
@@ -66,8 +69,11 @@ class ConstantValues:
         node = self._recorder.level.nodes.get(fake)
         if node is None or node.graph is not self._recorder.level.graph or self._needed(node) is None:
             return None
-        needed = self._needed(node, AliasAnalysis(self._recorder))
-        return None if needed is None else self._run(needed, node)
+        analysis = AliasAnalysis(self._recorder)
+        needed = self._needed(node, analysis)
+        if needed is None or _may_write_through_another(needed, analysis):
+            return None
+        return self._run(needed, node)
 
     def answer(self, func: OpOverload, args: Sequence[Any]) -> Any:
         """The result of an operator of READS_DATA for constant data; None if the data is not constant."""
@@ -77,6 +83,7 @@ class ConstantValues:
         for arg in args:
             value = self.of(arg) if isinstance(arg, torch.Tensor) else torch.as_tensor(arg)
             if value is None:
+                _forget(args)
                 return self._size(args[0]) if func in _OF_ONE else None
             known.append(value)
         with _disable_current_modes(), DisableTorchFunction():
@@ -112,7 +119,7 @@ class ConstantValues:
     def _is_constant(self, node: fx.Node) -> bool:
         """Whether a node is constant if its arguments are."""
         if node.op == "placeholder":
-            return self._literal(node) is not None
+            return self._outer(node) is not None
         if node.op != "call_function":
             return False
         if node.target is operator.getitem:  # one of the tensors of unbind, split, ...: of a value computed here
@@ -120,6 +127,20 @@ class ConstantValues:
         if not computes(node):
             return False
         return all(tensor.device.type == "cpu" and tensor.numel() <= _MOST_ELEMENTS for tensor in _tensors(node))
+
+    def _outer(self, node: fx.Node) -> torch.Tensor | None:
+        """The data of a placeholder, as it is when the graph begins: of an input that has the same value in each call,
+        a literal, or a tensor of the graph around."""
+        if node in self.given:
+            return self.given[node]
+        if self._recorder.levels:
+            fake = self._recorder.levels.captured_by(node)
+            if not isinstance(fake, torch.Tensor):
+                return None
+            with self._recorder.levels.around():
+                return self.of(fake)
+        literal = self._literal(node)
+        return None if literal is None else literal.tensor
 
     def _literal(self, node: fx.Node) -> Lifted | None:
         lifted = next((entry for entry in self._recorder.lifted if entry.node is node), None)
@@ -134,8 +155,8 @@ class ConstantValues:
                 if node not in needed:
                     continue
                 if node.op == "placeholder":
-                    literal = self._literal(node)
-                    values[node] = literal.tensor.detach().clone() if literal is not None else None
+                    given = self._outer(node)
+                    values[node] = of_its_own(given) if given is not None else None
                 else:
                     args, kwargs = fx.map_arg((node.args, node.kwargs), values.__getitem__)
                     try:
@@ -147,6 +168,29 @@ class ConstantValues:
         return values[wanted] if isinstance(values[wanted], torch.Tensor) else None
 
 
+def _may_write_through_another(needed: set[fx.Node], analysis: AliasAnalysis) -> bool:
+    """Whether there is a write to one of several inputs, two of which a caller may give the same memory."""
+    inputs = [node for node in needed if node.op == "placeholder" and INPUTS in analysis.roots[node]]
+    return len(inputs) > 1 and any(INPUTS in analysis.writes.get(node, ()) for node in needed)
+
+
+def of_its_own(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of a strided tensor, with the same strides, on as little memory as these need."""
+    if tensor.numel() == 0:
+        return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    memory = tensor.detach().as_strided((extent,), (1,)).clone()
+    return memory.as_strided(tensor.shape, tensor.stride(), 0)
+
+
+def _forget(args: Sequence[Any]) -> None:
+    """The copy of its data that torch keeps with a fake tensor is that of the first round of a loop, or of before an
+    operator whose result was known without running it: data that is not constant here is not read from it."""
+    for arg in args:
+        if isinstance(arg, FakeTensor):
+            arg.constant = None
+
+
 def computes(node: fx.Node) -> bool:
     """Whether an operator of torch's own makes tensors of constant sizes, whose data depends on its arguments alone."""
     if not isinstance(node.target, OpOverload) or node.target.namespace != "aten" or draws(node):
@@ -156,7 +200,7 @@ def computes(node: fx.Node) -> bool:
     tensors = list(_tensors(node))
     with DisableTorchFunction():  # the program does not make this call
         sizes = [size for tensor in tensors for size in (*tensor.shape, *tensor.stride())]
-    return bool(tensors) and not any(isinstance(size, torch.SymInt) for size in sizes)
+    return bool(tensors) and all(type(size) is int or size.node.maybe_as_int() is not None for size in sizes)
 
 
 def _is_filled(node: fx.Node) -> bool:
@@ -180,9 +224,14 @@ def _agrees(value: Any, node: fx.Node) -> bool:
     expected = list(_tensors(node))
     return len(found) == len(expected) and all(
         isinstance(one, torch.Tensor)
-        and (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride())
+        and (one.dtype, one.shape, one.stride()) == (other.dtype, _plain(other.shape), _plain(other.stride()))
         for one, other in zip(found, expected)
     )
+
+
+def _plain(sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Sizes as numbers: a size of a result that depends on constant data is a symbol with a value."""
+    return tuple(size if type(size) is int else size.node.maybe_as_int() for size in sizes)
 
 
 # -- made of sizes -----------------------------------------------------------------------------------------------------

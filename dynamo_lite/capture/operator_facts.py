@@ -20,7 +20,7 @@ from dynamo_lite.capture.constant_values import READS_DATA
 from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.capture.in_place_checks import may_reshape
 from dynamo_lite.capture.interfaces import OperatorRecording
-from dynamo_lite.capture.kernels import collectives, composites, data_errors
+from dynamo_lite.capture.kernels import collectives, composites, data_errors, known_sizes
 from dynamo_lite.capture.kernels.eager_errors import SEES_MEMORY
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, FAILS_BY_LAYOUT
 from dynamo_lite.capture.operator_rules.table import ELEMENTWISE, IN_PLACE, VIEWS
@@ -47,6 +47,7 @@ class OperatorFacts:
     asks_contiguity: whether its result is a view depends on its argument's layout
     asserts_metadata: torch.export records its assumptions as assertions
     has_no_kernel: it makes a view; if a rule or the cache has its result, eager succeeds as well
+    sizes_by_data: the sizes of its results depend on data
     is_elementwise: its kernel raises nothing that depends on the sizes, if they fit
     sees_memory: its errors depend on memory besides the elements of its arguments
     fails_by_layout: its errors depend on the strides of its arguments
@@ -59,6 +60,7 @@ class OperatorFacts:
         *("func", "is_mutable", "returns", "lifts_fresh", "detaches", "by_parts", "is_collective", "reads_data"),
         *("keeps_statistics", "reshapes", "changes_elements", "is_unrecorded", "question", "asks_contiguity"),
         *("asserts_metadata", "has_no_kernel", "is_elementwise", "may_raise", "sees_memory", "fails_by_layout"),
+        "sizes_by_data",
         *("without_generator", "instead", "answers", "checks", "results"),
     )
 
@@ -79,6 +81,7 @@ class OperatorFacts:
         self.asks_contiguity: bool = func in COPIES_OR_VIEWS
         self.asserts_metadata: bool = func in _METADATA_ASSERTED
         self.has_no_kernel: bool = func in VIEWS
+        self.sizes_by_data: bool = known_sizes.concerns(func)
         self.is_elementwise: bool = func in ELEMENTWISE
         self.sees_memory: bool = id(func) in SEES_MEMORY
         self.fails_by_layout: bool = func in FAILS_BY_LAYOUT
@@ -220,6 +223,11 @@ def _asked(recorder: OperatorRecording, call: RecordedCall, out: Any) -> Any:
     return out
 
 
+def _note_sizes(recorder: OperatorRecording, call: RecordedCall, out: Any) -> Any:
+    known_sizes.note(recorder, call.func, call.args, call.kwargs, out)
+    return UNANSWERED
+
+
 def _unrecorded(recorder: OperatorRecording, call: RecordedCall, out: Any) -> Any:
     return out
 
@@ -263,6 +271,7 @@ CHECKS: Final[tuple[tuple[Applies, Check], ...]] = (
 )
 RESULTS: Final[tuple[tuple[Applies, Result], ...]] = (
     (lambda facts: facts.reshapes, _check_shapes),
+    (lambda facts: facts.sizes_by_data, _note_sizes),
     (lambda facts: facts.question is not None, _asked),
     (lambda facts: facts.is_unrecorded, _unrecorded),
     (lambda facts: facts.asks_contiguity, _may_be_view),

@@ -74,6 +74,10 @@ Dynamic = Annotated[
     list[str] | None,
     typer.Option("--dynamic", "-d", help="sizes that vary: 'x:0=batch,1=auto'; the range of one: 'batch=2..64'"),
 ]
+Constant = Annotated[
+    list[str] | None,
+    typer.Option("--constant", "-c", help="an argument whose value is the same in each call: 'grid', 'batch.grid'"),
+]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 Strict = Annotated[bool, typer.Option(help="interpret every frame; --no-strict lets CPython run the program")]
 EffectsOption = Annotated[EffectsChoice, typer.Option(help="what becomes of effects that a program cannot carry")]
@@ -89,6 +93,7 @@ def export(
     kwarg: Kwarg = None,
     inputs: Inputs = None,
     dynamic: Dynamic = None,
+    constant: Constant = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="where to save the program (.pt2)")] = None,
     strict: Strict = True,
     effects: EffectsOption = EffectsChoice.refuse,
@@ -104,7 +109,8 @@ def export(
     out = Output("export", json)
     with out.working("exporting"):
         _check_folder(output)
-        trace, _ = _traced(program, (input, kwarg, inputs), dynamic, strict, effects, control_flow, (eval, seed))
+        fixed = dynamic, constant
+        trace, _ = _traced(program, (input, kwarg, inputs), fixed, strict, effects, control_flow, (eval, seed))
         if output is not None:
             dynamo_lite.save(trace.program, output)
     record = records.trace_record(trace) | {"output": None if output is None else str(output)}
@@ -121,6 +127,7 @@ def explain(
     kwarg: Kwarg = None,
     inputs: Inputs = None,
     dynamic: Dynamic = None,
+    constant: Constant = None,
     control_flow: ControlFlowOption = ControlFlow.capture,
     eval: Eval = False,
     seed: Seed = 0,
@@ -133,7 +140,7 @@ def explain(
     out = Output("explain", json)
     with out.working("looking for graph breaks"):
         target, call, shapes = _read(program, (input, kwarg, inputs), dynamic, (eval, seed))
-        words = {"dynamic_shapes": shapes, "control_flow": control_flow.value}
+        words = {"dynamic_shapes": shapes, "control_flow": control_flow.value, "constants": constant}
         found = dynamo_lite.explain(target.module, *call, **words)
     out.finish(records.explanation_record(found), str(found), OK if found else FOUND)
 
@@ -180,6 +187,7 @@ def report(
     kwarg: Kwarg = None,
     inputs: Inputs = None,
     dynamic: Dynamic = None,
+    constant: Constant = None,
     strict: Strict = True,
     effects: EffectsOption = EffectsChoice.refuse,
     control_flow: ControlFlowOption = ControlFlow.capture,
@@ -197,14 +205,15 @@ def report(
         if output.suffix not in (".html", ".json"):
             raise UsageError(f"--output must end with .html or .json, not {output.name!r}")
         _check_folder(output)
+        fixed = dynamic, constant
         try:
-            trace, _ = _traced(program, (input, kwarg, inputs), dynamic, strict, effects, control_flow, (eval, seed))
+            trace, _ = _traced(program, (input, kwarg, inputs), fixed, strict, effects, control_flow, (eval, seed))
             trace.report(output)
         except InvalidArguments:
             raise
         except DynamoLiteError:
             target, call, shapes = _read(program, (input, kwarg, inputs), dynamic, (eval, seed))
-            words = {"dynamic_shapes": shapes, "control_flow": control_flow.value}
+            words = {"dynamic_shapes": shapes, "control_flow": control_flow.value, "constants": constant}
             found = dynamo_lite.explain(target.module, *call, **words)
             if not found.problems:
                 raise
@@ -269,7 +278,7 @@ def _read(program: str, words: Words, dynamic: list[str] | None, made: tuple[boo
 def _traced(
     program: str,
     words: Words,
-    dynamic: list[str] | None,
+    sizes: tuple[list[str] | None, list[str] | None],
     strict: bool,
     effects: EffectsChoice,
     control_flow: ControlFlow,
@@ -277,6 +286,7 @@ def _traced(
 ) -> tuple[Any, Any]:
     import dynamo_lite
 
+    dynamic, constants = sizes
     target, call, shapes = _read(program, words, dynamic, made)
     trace = dynamo_lite.trace(
         target.module,
@@ -285,6 +295,7 @@ def _traced(
         strict=strict,
         effects=effects.value,
         control_flow=control_flow.value,
+        constants=constants,
     )
     return trace, target
 

@@ -11,7 +11,7 @@ from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments,
 from dynamo_lite.exclusive import exclusive
 from dynamo_lite.explanation.explain import Explanation, explain
 from dynamo_lite.explanation.fake_kernels import mismatches
-from dynamo_lite.option_types import ControlFlow, DynamicShapes
+from dynamo_lite.option_types import Constants, ControlFlow, DynamicShapes
 from dynamo_lite.program.exported_program import Program
 from dynamo_lite.torch_errors import catchable_as_torch
 
@@ -57,6 +57,7 @@ def draft_export(
     preserve_module_call_signature: Sequence[str] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     control_flow: ControlFlow = "capture",
+    constants: Constants = None,
 ) -> Draft:
     """Export `mod` as far as that is possible, and report the problems.
 
@@ -69,6 +70,7 @@ def draft_export(
     always: dict[str, Any] = {
         "preserve_module_call_signature": preserve_module_call_signature,
         "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,
+        "constants": constants,
     }
     attempts: list[dict[str, Any]] = [
         {"dynamic_shapes": dynamic_shapes, "strict": strict, "control_flow": control_flow},
@@ -83,5 +85,6 @@ def draft_export(
             raise
         except DynamoLiteError:
             if not report.problems:
-                report = explain(mod, args, kwargs, dynamic_shapes=dynamic_shapes, control_flow=control_flow)
+                words = {"dynamic_shapes": dynamic_shapes, "control_flow": control_flow, "constants": constants}
+                report = explain(mod, args, kwargs, **words)
     return Draft(report, None)

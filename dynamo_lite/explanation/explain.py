@@ -24,7 +24,8 @@ from dynamo_lite.errors import (
 )
 from dynamo_lite.exclusive import exclusive
 from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
-from dynamo_lite.option_types import ControlFlow, DynamicShapes
+from dynamo_lite.features.constants.declared import declare
+from dynamo_lite.option_types import Constants, ControlFlow, DynamicShapes
 from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.shapes.dynamic_shapes import read_call
@@ -109,6 +110,7 @@ def explain(
     *,
     dynamic_shapes: DynamicShapes = None,
     control_flow: ControlFlow = "capture",
+    constants: Constants = None,
 ) -> Explanation:
     """Find all problems that `export` would stop at, one after the other.
 
@@ -122,6 +124,8 @@ def explain(
     shapes = given_or_attached(mod, dynamic_shapes)
     call = read_call(pipeline.signature_of(mod), args, kwargs, shapes, None)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)
+    if constants is not None:
+        declare(inputs, constants)
     known: dict[str, DynamoLiteError] = {}
     with pipeline.process_as_before():
         for _ in range(_RUNS):
@@ -130,7 +134,7 @@ def explain(
                 break
             known[used] = error  # the next run gives the program real answers of this function
     if control_flow == "capture" and any(_may_be_captured(found, problem) for problem in found.problems):
-        _add_captured(found, _captured(mod, args, kwargs, dynamic_shapes))
+        _add_captured(found, _captured(mod, args, kwargs, dynamic_shapes, constants))
     found.title = getattr(mod, "__qualname__", None) or type(mod).__qualname__
     return found
 
@@ -138,9 +142,11 @@ def explain(
 _RUNS = 8
 
 
-def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str] | DynamoLiteError | None:
+def _captured(
+    mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any, constants: Any
+) -> list[str] | DynamoLiteError | None:
     """Return the notes of an export that captures branches; None if the program raises."""
-    options = attempts.Options(dynamic_shapes, None, True, (), False, "drop", "capture")
+    options = attempts.Options(dynamic_shapes, None, True, (), False, "drop", "capture", constants)
     try:
         program = pipeline.capture(mod, args, kwargs, options).program
     except DynamoLiteError as error:

@@ -7,6 +7,7 @@ of a run that passes have (`run/finished_run.py`), and the features that they na
 
 from dynamo_lite.features import autocast, distributed, files, forward_ad, pickles, torchscript
 from dynamo_lite.features.caches.feature import FEATURE as CACHES
+from dynamo_lite.features.constants.feature import FEATURE as CONSTANTS
 from dynamo_lite.features.identity.feature import FEATURE as IDENTITY
 from dynamo_lite.features.modules.feature import FEATURE as MODULES
 from dynamo_lite.features.output.feature import FEATURE as OUTPUT
@@ -31,6 +32,7 @@ FEATURES = (
     pickles.FEATURE,
     torchscript.FEATURE,
     TRAINING,
+    CONSTANTS,
 )
 
 assemble.use(FEATURES)

@@ -17,6 +17,7 @@ from dynamo_lite.errors import InputMismatch, StructureMismatch
 from dynamo_lite.program._torch import jit_trace_paused, never_compiled, reorder_kwargs
 from dynamo_lite.program.decomposition.shared_inputs import Changed
 from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous, path_in_words
+from dynamo_lite.program.shapes.value_guards import is_on_a_value
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.container_state import StateRead
@@ -60,6 +61,7 @@ class InputCheck:
         sizes = None
         paths: list[pytree.KeyPath] = program.input_paths  # type: ignore[attr-defined]
         is_checked_by_torch = not ambiguous(paths) and not any(map(_breaks_text, expected))
+        guards = guards or any(map(is_on_a_value, program._guards_code))
         if program.range_constraints or guards or not is_checked_by_torch:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
         orders = getattr(program, "key_orders", ())

@@ -221,3 +221,61 @@ def test_a_transformer_with_a_mask_of_its_own() -> None:
     for sizes in ((2, 5), (1, 3)):
         given = torch.rand(*sizes, 8), torch.rand(sizes[0], 6, 8)
         torch.testing.assert_close(run(*given), model(*given))
+
+
+def _changed_by_rounds(x: Tensor) -> Tensor:
+    step = torch.tensor(1)
+    while x.sum() < 20:
+        x = x + int(step)
+        step += 1
+    return x * int(step)
+
+
+def _changed_by_one_side(x: Tensor) -> Tensor:
+    step = torch.tensor(1)
+    if x.sum() > 20:
+        step += 1
+        x = x * int(step)
+    return x + int(step)
+
+
+def _changed_between_rounds(x: Tensor) -> Tensor:
+    step = torch.tensor(1)
+    while x.sum() < 20:
+        x = x + step.item() if x.max() > 3 else x + 1
+        step.add_(1)
+    return x
+
+
+@pytest.mark.parametrize(
+    "program", [_changed_by_rounds, _changed_by_one_side, _changed_between_rounds], ids=lambda f: f.__name__
+)
+def test_a_constant_that_a_sub_graph_changes_is_none(program: Callable[[Tensor], Tensor]) -> None:
+    """The value of the first round was once that of all."""
+    run = dynamo_lite.export(program, (X,)).module()
+    for x in (X, -X, X * 20, X + 2.5):
+        torch.testing.assert_close(run(x), program(x), rtol=0, atol=0)
+
+
+def _read_on_one_side(x: Tensor) -> Tensor:
+    sizes = torch.tensor([1, 2])
+    if x.sum() > 0:
+        for size in sizes.tolist():
+            x = x[:size].sum() + x
+    return x
+
+
+def _read_in_rounds(x: Tensor) -> Tensor:
+    sizes = torch.tensor([1, 2])
+    while x.sum() < 20:
+        first, second = x.split(sizes.tolist())
+        x = torch.cat([second + 1, first + 2])
+    return x
+
+
+@pytest.mark.parametrize("program", [_read_on_one_side, _read_in_rounds], ids=lambda f: f.__name__)
+def test_a_sub_graph_reads_a_constant_from_around(program: Callable[[Tensor], Tensor]) -> None:
+    made = dynamo_lite.export(program, (X,))
+    assert not made.range_constraints  # no number is read at run time
+    for x in (X, -X, X * 20):
+        torch.testing.assert_close(made.module()(x), program(x), rtol=0, atol=0)

@@ -124,7 +124,7 @@ class Levels:
         return bool(self._inner) and (node is None or node.op == "placeholder")
 
     @contextmanager
-    def _around(self, depth: int = 1) -> Iterator[None]:
+    def around(self, depth: int = 1) -> Iterator[None]:
         """For a while, the level `depth` further out is the one that is written to."""
         cut = len(self._inner) - depth
         inner = self._inner[cut:]
@@ -142,13 +142,13 @@ class Levels:
         if not self._inner:
             yield
             return
-        with self._around(len(self._inner)):
+        with self.around(len(self._inner)):
             yield
 
     def capture(self, tensor: torch.Tensor) -> torch.Tensor:
         """The fake tensor for a tensor of the outer level, now an operand of this one."""
         recorder = self._recorder
-        with self._around():
+        with self.around():
             fake = recorder.lift(tensor)
             name = recorder.node_of(fake).name
         if fake not in recorder.level.nodes:
@@ -168,7 +168,7 @@ class Levels:
 
     def capture_size(self, value: Any) -> fx.Node:
         """The placeholder for a symbolic size of the level around."""
-        with self._around():
+        with self.around():
             outside = self._recorder.lower_symbolic(value)
         node = self._placeholder(outside.name)
         node.meta["val"] = value
@@ -178,7 +178,7 @@ class Levels:
     def capture_float(self, value: Any) -> fx.Node:
         """The node for a float of the level around. An operand is a tensor: torch's operators take no floats."""
         recorder, full = self._recorder, torch.ops.aten.full.default
-        with self._around():
+        with self.around():
             fake = full([], value, dtype=torch.float64, device="cpu")
             if fake not in recorder.level.nodes:  # an operator is being recorded, and what runs in it is not
                 options = {"dtype": torch.float64, "device": torch.device("cpu")}

@@ -19,6 +19,8 @@ import torch
 
 from dynamo_lite.errors import InputMismatch
 from dynamo_lite.program._torch import SYMPY_INTERP, PythonPrinter, ValueRanges, int_oo
+from dynamo_lite.program.shapes import value_guards
+from dynamo_lite.program.trees.paths import path_in_words
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
@@ -95,7 +97,9 @@ class SizeCheck:
             else:
                 code = compile(PythonPrinter().doprint(expr), "<size>", "eval")
                 self._derived.append(_Size(place, expr, str(expr), code))
-        self._guards = [_guard(text, paths) for text in guards]
+        found = {text: value_guards.parsed(text, paths) for text in guards}
+        self._values = [guard for guard in found.values() if guard is not None]
+        self._guards = [_guard(text, paths) for text, guard in found.items() if guard is None]
 
     def check(self, leaves: Sequence[Any]) -> None:
         """Raises InputMismatch naming the input, the dimension, the expected and the given size."""
@@ -105,6 +109,10 @@ class SizeCheck:
         found: dict[str, _SizePlace] = {}
         self._bind(leaves, values, found)
         self._compare_derived(leaves, values, found)
+        for value in self._values:
+            complaint = value.complaint(leaves[value.leaf])
+            if complaint is not None:
+                raise InputMismatch(complaint)
         for guard in self._guards:
             self._hold(guard, leaves)
 
@@ -180,12 +188,6 @@ def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:
     if any('"' in text or "\\'" in text for text in texts):
         return True
     return any(b.startswith(a) and (b[len(a)].isalnum() or b[len(a)] == "_") for a, b in pairwise(texts) if a != b)
-
-
-def path_in_words(path: pytree.KeyPath) -> str:
-    """`cache.layers[0].keys`"""
-    words = str(path[0].key) + pytree.keystr(path[1:])  # type: ignore[attr-defined]
-    return words.replace(" .", ".").replace(" [", "[").rstrip()
 
 
 def _sizes(expected: Sequence[Any], paths: Sequence[pytree.KeyPath]) -> Iterator[tuple[_SizePlace, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,10 @@ class FlatInputs:
     arg_names: list[str]
     signature: inspect.Signature
     paths: list[pytree.KeyPath]
+    constants: frozenset[int] = frozenset()
+    """The inputs, by number, that have the same value in each call (features/constants)."""
+    fixed: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    """Of those that are tensors: the value, and the guard on it."""
     restored: Any = None
     """The round trip of the inputs by the registered functions (tracing.rebuilt_arguments.RoundTrip), once known."""
 

@@ -169,3 +169,9 @@ def _flatten_with_keys(flatten: Callable[[Any], tuple[Any, Any]]) -> Callable[[A
 def _keys(context: Any, count: int) -> list[Any]:
     named = isinstance(context, (list, tuple)) and len(context) == count and all(type(n) is str for n in context)
     return [pytree.MappingKey(name) for name in context] if named else [pytree.SequenceKey(i) for i in range(count)]
+
+
+def path_in_words(path: pytree.KeyPath) -> str:
+    """`cache.layers[0].keys`"""
+    words = str(path[0].key) + pytree.keystr(path[1:])  # type: ignore[attr-defined]
+    return words.replace(" .", ".").replace(" [", "[").rstrip()

@@ -15,6 +15,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.guards import Guard, GuardSet, Source, State, root
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.shapes import value_guards
 from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.symbolic_shapes.size_guards import codegen
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
@@ -135,7 +136,9 @@ def _open_sizes(program: ExportedProgram) -> dict[int, Any]:
 
 def _conditions(program: ExportedProgram) -> list[str]:
     """Conditions on the inputs as Python; the tensors' dtypes are guards of their own."""
-    return [text for text in program._guards_code if not _DTYPE.match(text)]
+    paths: Any = program.input_paths  # type: ignore[attr-defined]
+    texts = [text for text in program._guards_code if not _DTYPE.match(text)]
+    return [value_guards.as_condition(text, paths) for text in texts]
 
 
 _DTYPE = re.compile(r"L\[.*\]\S*\.dtype == torch\.\w+$")
