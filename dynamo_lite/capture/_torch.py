@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch._C import _VariableFunctions
 from torch._dispatch.python import enable_python_dispatcher
 from torch._functorch.autograd_function import custom_function_call
 from torch._functorch.pyfunctorch import (
@@ -49,6 +50,7 @@ DISABLES = "every export and trace"
 """The features that fail if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._C:_VariableFunctions", "packed sequences whose lengths are data"),
     Symbol("torch._dispatch.python:enable_python_dispatcher", "a mode at the PreDispatch key works only with it on"),
     Symbol(
         "torch._functorch.autograd_function:custom_function_call",
@@ -128,6 +130,7 @@ __all__ = [
     "_enter_autocast",
     "_exit_autocast",
     "_higher_order_ops",
+    "_pad_packed_sequence",
     "custom_function_call",
     "VmapInterpreter",
     "dispatch_functorch",
@@ -143,6 +146,9 @@ __all__ = [
     "in_kernel_invocation_manager",
     "python_kernels",
 ]
+
+
+_pad_packed_sequence: Any = _VariableFunctions._pad_packed_sequence
 
 
 def python_kernels(operator: OpOverload) -> list[Any]:

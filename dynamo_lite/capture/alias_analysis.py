@@ -141,7 +141,7 @@ def draws(node: fx.Node) -> bool:
     if not isinstance(target, OpOverload) or torch.Tag.nondeterministic_seeded not in target.tags:
         return False
     schema = target._schema
-    off = {"train": False, "training": False, "dropout_p": 0.0}
+    off = {"train": False, "training": False, "dropout_p": 0.0, "dropout": 0.0}
     return not any(a.name in off and _value(node, schema, a) == off[a.name] for a in schema.arguments)
 
 

@@ -26,6 +26,7 @@ from dynamo_lite.capture.alias_analysis import INPUTS, AliasAnalysis, draws
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.capture.kernels import packed_sequences
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 
 _MOST_ELEMENTS = 1 << 22
@@ -295,6 +296,12 @@ def _divided(node: fx.Node, steps: int) -> Any:
     return dividend // divisor
 
 
+def _selected(node: fx.Node, steps: int) -> Any:
+    """`batch_sizes[0]` of a packed sequence."""
+    tensor, dim, index = node.args
+    return packed_sequences.first_of(tensor) if dim == index == 0 and isinstance(tensor, fx.Node) else None
+
+
 def _is_known(answer: Any) -> bool:
     return type(answer) is torch.SymBool and answer.node.shape_env.decide_node(answer.node) is True
 
@@ -302,6 +309,7 @@ def _is_known(answer: Any) -> bool:
 _OF_SIZES: dict[Any, Callable[[fx.Node, int], Any]] = {
     _aten.scalar_tensor.default: _made(0),
     _aten.full.default: _made(1),
+    _aten.select.int: _selected,
     _aten.div.Tensor_mode: _divided,
     _aten.add.Tensor: _computed(lambda a, b: a + b),
     _aten.sub.Tensor: _computed(lambda a, b: a - b),

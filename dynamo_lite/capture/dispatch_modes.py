@@ -25,6 +25,7 @@ from dynamo_lite.capture._torch import (
     _enter_autocast,
     _exit_autocast,
     _higher_order_ops,
+    _pad_packed_sequence,
     custom_function_call,
     dispatch_functorch,
 )
@@ -40,6 +41,7 @@ from dynamo_lite.capture.kernels import (
     functorch,
     missing_data,
     number_arguments,
+    packed_sequences,
     torch_functions,
 )
 from dynamo_lite.capture.kernels.indexing import without_numbers
@@ -380,6 +382,7 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.nbytes.__get__: _bytes,  # type: ignore[attr-defined]
     **dict.fromkeys((torch.Tensor.equal, torch.equal), torch_functions.equal),
     **dict.fromkeys((torch.Tensor.allclose, torch.allclose), torch_functions.allclose),
+    _pad_packed_sequence: packed_sequences.pad_packed_sequence,
     torch.Tensor.numpy: _reads_data("numpy"),
     torch.Tensor.__array__: _reads_data("__array__"),
     torch.Tensor.__reduce_ex__: _reads_data("__reduce_ex__"),

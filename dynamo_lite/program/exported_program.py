@@ -6,6 +6,7 @@ import copy
 import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -17,11 +18,13 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
+from dynamo_lite.capture.fakes.packed_sequences import known_sizes
 from dynamo_lite.capture.graph.names import is_reserved, unusable_fqn
 from dynamo_lite.errors import InvalidArguments, UnsupportedValue, UserFrame
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decomposition import constant_inputs
 from dynamo_lite.program.decomposition.decompose import asks_for_sizes, decompose
+from dynamo_lite.program.decomposition.packed_sequences import has_packed, without_packed
 from dynamo_lite.program.decomposition.plain_structures import plain, put_structures, structures
 from dynamo_lite.program.decomposition.reshaped_inputs import reshaped
 from dynamo_lite.program.decomposition.shared_inputs import refuse_changed, separated
@@ -160,8 +163,10 @@ class Program(ExportedProgram):
         bare._guards_code = [guard for guard in guards if asks_for_sizes(guard)]
         known = structures(self)
         put_structures(bare, *map(plain, known))
-        run = partial(ExportedProgram.run_decompositions, bare, decomp_table, **options)
-        with constant_inputs.hidden(bare):
+        is_packed = has_packed(self)
+        table = without_packed(decomp_table) if is_packed else decomp_table
+        run = partial(ExportedProgram.run_decompositions, bare, table, **options)
+        with constant_inputs.hidden(bare), known_sizes() if is_packed else nullcontext():
             decomposed, assumed = decompose(bare, run)
         refuse_changed(self, decomposed)
         constant_inputs.put_back(decomposed, self)

@@ -5,7 +5,7 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -26,6 +26,8 @@ SYMBOLS = (
         "torch._higher_order_ops.flex_attention:create_fw_bw_graph",
         "flex_attention_backward: the joint graph of score_mod",
     ),
+    Symbol("torch._decomp:meta_table", "decompositions of operators on packed sequences"),
+    Symbol("torch._subclasses.fake_impls:op_implementations_dict", "decompositions of operators on packed sequences"),
     Symbol("torch._ops:HigherOrderOperator", "operators that take functions"),
     Symbol("torch._ops:OpOverload", "operators"),
 )
@@ -34,6 +36,7 @@ __all__ = [
     "HigherOrderOperator",
     "OpOverload",
     "create_fw_bw_graph",
+    "fake_rules",
     "merged_cond_output",
     "merging_cond_outputs",
 ]
@@ -56,4 +59,24 @@ def merging_cond_outputs(rule: Callable[..., Any]) -> Iterator[None]:
 
     with changed(attributes(module, "_merge_output")):
         module._merge_output = merge
+        yield
+
+
+@contextmanager
+def fake_rules(rules: Mapping[OpOverload, Callable[..., Any]]) -> Iterator[None]:
+    """A context in which FakeTensorMode answers operators by `rule(mode, operator, *arguments)`, and not by their
+    decompositions."""
+    implementations: Any = import_module("torch._subclasses.fake_impls").op_implementations_dict
+    metas: Any = import_module("torch._decomp").meta_table  # of an operator in there, no decomposition is tried
+    before = [(table, {op: table[op] for op in rules if op in table}) for table in (implementations, metas)]
+
+    def undo() -> None:
+        for table, had in before:
+            for op in rules:
+                table.pop(op, None)
+            table.update(had)
+
+    with changed(undo):
+        implementations.update(rules)
+        metas.update(rules)
         yield

@@ -19,6 +19,7 @@ from torch import fx
 
 from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator, OpOverload
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes import packed_sequences
 from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
@@ -101,10 +102,12 @@ def record(
     assert isinstance(op, HigherOrderOperator)
     fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))
     recorder.torch_function = op
+    _check_packed(op, fakes)
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     was, recorder.running = recorder.running, True  # the texts that the operator's rule makes are not the program's
     try:
-        with DisableTorchFunction(), known_layouts():  # autocast inside a sub-graph is not a border of this graph
+        # autocast inside a sub-graph is not a border of this graph
+        with DisableTorchFunction(), known_layouts(), packed_sequences.known_sizes():
             given = fakes[0] if run_on is None else run_on
             if known is not None:
                 out = _joined(known, fakes)
@@ -124,6 +127,22 @@ def record(
     node = recorder.call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
     recorder.bind_result(node, out)
     return out
+
+
+def _check_packed(op: Any, fakes: Any) -> None:
+    """In each call, torch runs the functions of an operator on tensors without data before it takes a gradient."""
+    leaves = pytree.tree_leaves(fakes)
+    if not torch.is_grad_enabled() or not any(isinstance(t, torch.Tensor) and t.requires_grad for t in leaves):
+        return
+    modules = [part for leaf in leaves if isinstance(leaf, fx.GraphModule) for part in leaf.modules()]
+    graphs = [part.graph for part in modules if isinstance(part, fx.GraphModule)]
+    found = next(filter(None, map(packed_sequences.among, graphs)), None)
+    if found is not None:
+        reason = (
+            f"its function has {found} of a packed sequence, which torch would run without data to find its gradient; "
+            "pack outside of it, or export under torch.no_grad()"
+        )
+        raise CaptureError("higher-order-rejected", reason, "", {"function": op.name(), "reason": reason})
 
 
 def _below_autograd(op: Any, args: tuple[Any, ...], fakes: Any) -> Any:

@@ -14,8 +14,9 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.capture.fakes.packed_sequences import PACK, PAD, RECURRENT
 from dynamo_lite.capture.fakes.results import with_history
-from dynamo_lite.capture.kernels import shape_rules
+from dynamo_lite.capture.kernels import packed_sequences, shape_rules
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.broadcasting import demand_equal_sizes
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
@@ -30,7 +31,8 @@ MISS = object()
 def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of an operator on a tensor with symbolic sizes; MISS if there is no rule, or it does not apply."""
     if func in BY_DATA:
-        return BY_DATA[func](env, *args, **kwargs)
+        found = BY_DATA[func](env, *args, **kwargs)
+        return MISS if found is None else found
     rule = RULES.get(func)
     if not args or not is_symbolic(args):
         return MISS
@@ -126,20 +128,6 @@ def _is_nonzero(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
     return torch.ops.aten.is_nonzero.default(tensor.as_strided((), (), 0))  # an offset may be symbolic, too
 
 
-def _pack_padded_sequence(
-    env: TorchShapeEnv, sequences: torch.Tensor, lengths: torch.Tensor, batch_first: bool
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(the steps of all sequences one after the other, the number of sequences in each step), by the lengths.
-
-    torch's own rule (2.13, fake_impls.py) returns the padded number of steps, and batch sizes in floats.
-    """
-    steps, longest = env.create_unbacked_symint(), env.create_unbacked_symint()
-    for size in (steps, longest):
-        env._constrain_range_for_size(size.node.expr)
-    packed = sequences.new_empty((steps, *sequences.shape[2:]))
-    return packed, torch.empty((longest,), dtype=torch.int64)
-
-
 def _ctc_loss(
     env: TorchShapeEnv,
     log_probs: torch.Tensor,
@@ -185,7 +173,9 @@ _EXPANDS = frozenset(
 )
 
 BY_DATA: dict[Any, Callable[..., Any]] = {
-    torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence,
+    PACK: packed_sequences.pack,
+    PAD: packed_sequences.pad,
+    **dict.fromkeys(RECURRENT, packed_sequences.recurrent),
     torch.ops.aten.ctc_loss.Tensor: _ctc_loss,
 }
 """Operators whose results have sizes that only run time knows, where torch's rule is wrong."""

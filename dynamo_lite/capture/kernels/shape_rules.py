@@ -39,7 +39,7 @@ def recurrent(
     """
     states = [hx] if isinstance(hx, torch.Tensor) else [*hx]
     given = [input, *states, *params]
-    if not _are_plain(given) or input.dim() != 3 or any(state.dim() != 3 for state in states):
+    if not are_plain(given) or input.dim() != 3 or any(state.dim() != 3 for state in states):
         return None
     batch, time = (input.shape[0], input.shape[1]) if batch_first else (input.shape[1], input.shape[0])
     demands = [ge(env.unwrap(time), 1)]
@@ -47,10 +47,10 @@ def recurrent(
     if not all(env.demand(demand) for demand in demands):
         return None
     features = states[0].shape[2] * (2 if bidirectional else 1)
-    output = _new([time, batch, features], input, given)
+    output = new_result([time, batch, features], input, given)
     if batch_first:
         output = output.transpose(0, 1)
-    return (output, *(_new(state.shape, state, given) for state in states))
+    return (output, *(new_result(state.shape, state, given) for state in states))
 
 
 def convolution(
@@ -60,7 +60,7 @@ def convolution(
     """aten.conv1d, conv2d and conv3d (default overloads) on a batch, with channels first or last as on the example."""
     given = [t for t in (input, weight, bias) if t is not None]
     space = weight.dim() - 2
-    if not _are_plain(given) or input.dim() != weight.dim() or isinstance(padding, str):
+    if not are_plain(given) or input.dim() != weight.dim() or isinstance(padding, str):
         return None
     strides, pads, dilations = (_spread(value, space) for value in (stride, padding, dilation))
     if None in (strides, pads, dilations) or groups < 1 or not _is_multiple(weight.shape[0], groups):
@@ -92,22 +92,22 @@ def linear(
 ) -> torch.Tensor | None:
     """aten.linear with a matrix of weights; the result is contiguous, whatever the input's strides."""
     given = [t for t in (input, weight, bias) if t is not None]
-    if not _are_plain(given) or input.dim() < 2 or weight.dim() != 2:
+    if not are_plain(given) or input.dim() < 2 or weight.dim() != 2:
         return None
     sizes = [*input.shape[:-1], weight.shape[0]]
     if not env.demand(eq(env.unwrap(input.shape[-1]), env.unwrap(weight.shape[1]))):
         return None
-    return None if bias is not None and not _expands(env, bias, sizes) else _new(sizes, input, given)
+    return None if bias is not None and not _expands(env, bias, sizes) else new_result(sizes, input, given)
 
 
 def matmul(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
     """aten.matmul of batches of matrices, or of one batch with a matrix: the result is contiguous."""
-    if not _are_plain([left, right]) or left.dim() < 3 or right.dim() < 2:
+    if not are_plain([left, right]) or left.dim() < 3 or right.dim() < 2:
         return None
     batch = broadcast(env, [left.shape[:-2], right.shape[:-2]])
     if batch is None or not env.demand(eq(env.unwrap(left.shape[-1]), env.unwrap(right.shape[-2]))):
         return None
-    return _new([*batch, left.shape[-2], right.shape[-1]], left, [left, right])
+    return new_result([*batch, left.shape[-2], right.shape[-1]], left, [left, right])
 
 
 def attention(
@@ -120,7 +120,7 @@ def attention(
     It is laid out as the kernel that torch picks does it: contiguous, or as (batch, length, heads, width).
     """
     given = [query, key, value, *([] if attn_mask is None else [attn_mask])]
-    if enable_gqa or not _are_plain([query, key, value]) or any(t.dim() != 4 for t in given):
+    if enable_gqa or not are_plain([query, key, value]) or any(t.dim() != 4 for t in given):
         return None
     batch, heads, length, width = query.shape
     same = [(key.shape[0], batch), (value.shape[0], batch), (key.shape[1], heads), (value.shape[1], heads),
@@ -192,7 +192,7 @@ def layer_norm(
     """aten.layer_norm: a contiguous tensor of the input's sizes."""
     given = [t for t in (input, weight, bias) if t is not None]
     count = len(normalized_shape)
-    if not _are_plain(given) or not 0 < count <= input.dim():
+    if not are_plain(given) or not 0 < count <= input.dim():
         return None
     sizes = [tuple(normalized_shape), *(tuple(t.shape) for t in given[1:])]
     tail = tuple(input.shape[-count:])
@@ -201,7 +201,7 @@ def layer_norm(
     pairs = [(a, b) for size in sizes for a, b in zip(size, tail)]
     if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in pairs):
         return None
-    return _new(input.shape, input, given)
+    return new_result(input.shape, input, given)
 
 
 def batch_norm(
@@ -211,7 +211,7 @@ def batch_norm(
     """aten.batch_norm of a batch of some size, which torch demands not to be empty."""
     channels = [t for t in (weight, bias, running_mean, running_var) if t is not None]
     batch, *others = input.shape
-    if not _are_plain([input, *channels]) or type(batch) is int or not _is_contiguous(env, input):
+    if not are_plain([input, *channels]) or type(batch) is int or not _is_contiguous(env, input):
         return None
     if not others or not all(type(size) is int and size for size in others) or len(channels) != 4:
         return None
@@ -219,7 +219,7 @@ def batch_norm(
         return None
     if not env.expect_true(ne(env.unwrap(batch), 0)):
         return None
-    return _new(input.shape, input, [input, *channels])
+    return new_result(input.shape, input, [input, *channels])
 
 
 def affine_grid(
@@ -227,12 +227,12 @@ def affine_grid(
 ) -> torch.Tensor | None:
     """aten.affine_grid_generator: for each position of images of `size` (batch, channels, ...) a place in another."""
     space = len(size) - 2
-    if not _are_plain([theta]) or space not in (2, 3) or theta.dim() != 3:
+    if not are_plain([theta]) or space not in (2, 3) or theta.dim() != 3:
         return None
     pairs = zip(theta.shape, (size[0], space, space + 1))
     if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in pairs):
         return None
-    return _new([size[0], *size[2:], space], theta, [theta])
+    return new_result([size[0], *size[2:], space], theta, [theta])
 
 
 def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
@@ -251,7 +251,7 @@ def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mappin
     if sizes is None or dtype is None:
         return None
     requiring = [t for t in tensors if t.requires_grad] if dtype.is_floating_point or dtype.is_complex else []
-    return _new(sizes, tensors[0], requiring, dtype)
+    return new_result(sizes, tensors[0], requiring, dtype)
 
 
 def take_along_dim(
@@ -267,7 +267,7 @@ def take_along_dim(
     others = broadcast(env, [(*t.shape[:axis], *t.shape[axis + 1 :]) for t in (tensor, indices)])
     if others is None or tensor.device != indices.device:
         return None
-    return _new([*others[:axis], indices.shape[axis], *others[axis:]], tensor, [tensor])
+    return new_result([*others[:axis], indices.shape[axis], *others[axis:]], tensor, [tensor])
 
 
 def kron(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
@@ -280,7 +280,7 @@ def kron(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.T
     rank = max(left.dim(), right.dim())
     sizes = [a * b for a, b in zip(*([1] * (rank - t.dim()) + [*t.shape] for t in given))]
     dtype = _dtype_of(aten.mul.Tensor, given, {})
-    return None if dtype is None else _new(sizes, left, [t for t in given if t.requires_grad], dtype)
+    return None if dtype is None else new_result(sizes, left, [t for t in given if t.requires_grad], dtype)
 
 
 def _dtype_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:
@@ -329,7 +329,7 @@ def _spread(value: Any, count: int) -> list[int] | None:
     return values * count if len(values) == 1 else values
 
 
-def _are_plain(tensors: Sequence[Any]) -> bool:
+def are_plain(tensors: Sequence[Any]) -> bool:
     """FakeTensors of one floating-point dtype on one device, strided; no autocast, which would change the dtype."""
     first = tensors[0]
     return not (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")) and all(
@@ -363,11 +363,11 @@ def _new_in_order(
     sizes: Sequence[Any], order: _Order, like: torch.Tensor, given: Sequence[torch.Tensor]
 ) -> torch.Tensor:
     """A result without gaps, its dimensions in this order in memory."""
-    made = _new([sizes[dimension] for dimension in order], like, given)
+    made = new_result([sizes[dimension] for dimension in order], like, given)
     return made if order == tuple(range(len(order))) else made.permute([order.index(d) for d in range(len(order))])
 
 
-def _new(
+def new_result(
     sizes: Sequence[Any], like: torch.Tensor, given: Sequence[torch.Tensor], dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     """A contiguous result that depends on `given`."""

@@ -114,11 +114,11 @@ def _of_packed_sequence(tracer: TracerView, id: str, known: list[str]) -> GraphB
     name = asks(tracer)
     needs = f"{f'{name}()' if name else 'The recurrent layer'} needs them as numbers."
     instead = (
-        "run the layer on the padded sequence, and take the rows that lie within the lengths by a mask, or the last "
-        "one by gather."
+        "take the gradient outside of the program (the parameters of `module()` have eager's), or run the layer on the "
+        "padded sequence, and take the rows that lie within the lengths by a mask, or the last one by gather."
     )
     error = REFUSALS[id].error(id, "\n".join([f"{what} {needs}", *known]), instead, frames_at(tracer.mark()))
-    error.case = "packed_sequence"
+    error.case = "packed_sequence_gradient"
     return error
 
 
