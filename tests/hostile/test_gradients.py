@@ -10,7 +10,7 @@ from torch import nn
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak, UnsupportedValue
-from tests.export.observe import difference, observe
+from dynamo_lite.lab.observe import difference, observe
 from tests.export.verdict import ours
 
 from .programs.gradients import Holder, Round, Two, leaf
