@@ -4,7 +4,7 @@
 
 The programs are the files of tests/hostile/programs (a class each) and modules made at random with the statements of
 tests/hostile/statements. Each is exported from a fresh copy and compared with eager over three calls
-(tests/export/observe.py). Every class runs in a process of its own for each exporter, and a program that ends the
+(dynamo_lite/lab/observe.py). Every class runs in a process of its own for each exporter, and a program that ends the
 process counts as "crashed"; the class goes on after it. "changed" counts the exports that leave the user's own objects
 changed. With --rows what is measured is kept in FILE, and what is in there is not measured again.
 """

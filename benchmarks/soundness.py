@@ -2,8 +2,9 @@
 
     python -m benchmarks.soundness [--programs 2000] [--first 0] [--only ours|torch] [--write]
 
-Each program is exported from a fresh copy and compared with eager over three calls (tests/export/observe.py): outputs,
-arguments after the call, buffers, aliases. "changed" counts the exports that leave the user's own objects changed.
+Each program is exported from a fresh copy and compared with eager over three calls (dynamo_lite/lab/observe.py):
+outputs, arguments after the call, buffers, aliases. "changed" counts the exports that leave the user's own objects
+changed.
 """
 
 from __future__ import annotations

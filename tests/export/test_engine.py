@@ -13,8 +13,9 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from dynamo_lite.lab.snapshot import UserObjects
+
 from .probe import Probe, all_probes, equal, raises
-from .snapshot import Snapshot
 from .verdict import Exporter, itself, judge
 
 
@@ -183,7 +184,7 @@ CHANGES: dict[str, Callable[[Thing], Any]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_snapshot_sees_the_change(name: str) -> None:
     thing = Thing()
-    snapshot = Snapshot([thing])
+    snapshot = UserObjects([thing])
     assert snapshot.changes() is None
     try:
         CHANGES[name](thing)
@@ -197,9 +198,9 @@ def test_snapshot_finds_a_fake_tensor() -> None:
     thing = Thing()
     with FakeTensorMode():
         thing.dict["deep"] = [torch.zeros(3)]
-    assert Snapshot([thing]).fakes == ["[0].dict['deep'][0]"]
+    assert UserObjects([thing]).fakes == ["[0].dict['deep'][0]"]
 
 
 def test_snapshot_of_a_copy_has_no_changes() -> None:
-    first = Snapshot([copy.deepcopy(Model())])
+    first = UserObjects([copy.deepcopy(Model())])
     assert first.changes() is None

@@ -20,11 +20,11 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.errors import DynamoLiteError, InternalError
+from dynamo_lite.lab.observe import Observed, difference, fresh_arguments, observe, state_of
+from dynamo_lite.lab.snapshot import UserObjects
 from dynamo_lite.program.effect_record import Verdict as Verdicts
 
-from .observe import Observation, difference, fresh_arguments, observe, state_of
 from .probe import Args, Case, Probe
-from .snapshot import Snapshot
 
 CALLS = 3
 
@@ -96,7 +96,7 @@ class Reference:
     """What eager does in each call, and its state before each."""
 
     arguments: list[Args]
-    seen: list[Observation]
+    seen: list[Observed]
     before: list[dict[str, Any]]
 
 
@@ -127,12 +127,12 @@ def judge(probe: Probe, export: Exporter | None = None, watch: bool = True) -> V
         export = ours_without_capture if probe.allowed & OF_DATA else ours
     case = probe.case()
     spare = _arguments(case)
-    snapshot = Snapshot([case.program, case.args, case.kwargs, probe.globals()]) if watch else None
+    snapshot = UserObjects([case.program, case.args, case.kwargs, probe.globals()]) if watch else None
     verdict, program = _exported(case, export)
     if snapshot is not None:
         verdict.changed = snapshot.changes()
         if verdict.changed:  # else all that is reachable is what it was
-            leaked = Snapshot([case.program, case.args, case.kwargs, probe.globals()]).fakes
+            leaked = UserObjects([case.program, case.args, case.kwargs, probe.globals()]).fakes
             verdict.leaked = ", ".join(path for path in leaked if path not in snapshot.fakes) or None
     want = eager(probe.case())
     if verdict.kind == "internal" and type(verdict.error) is type(want.seen[0].raised):

@@ -1,4 +1,4 @@
-"""Statements of each class of hostile programs, for the generator of random modules (tests/export/generated.py).
+"""Statements of each class of hostile programs, for the generator of random modules (dynamo_lite/lab/generated.py).
 
 A file holds `STATEMENTS`, lines of `forward(self, x, y)` that use its names `z`, `k`, `vs` and assign `z`; `INIT`,
 lines of `__init__` (or none); `HEADER`, lines at the top of the program's file (or none); `SIGNATURES`, other

@@ -1,4 +1,4 @@
-"""What can be seen of a call from outside, and the first difference between two of them.
+"""One call as its caller can see it, and the first difference between two of them.
 
 Seen are: the output's structure, types, constants and tensors (values, dtype, shape, strides, requires_grad); the
 exception, if any; the arguments after the call; the buffers after it; torch's switches after it; and which outputs
@@ -17,14 +17,14 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from .probe import Args
+from dynamo_lite.lab.programs import Args
 
 TOLERANCE = 1e-5
 
 
 @dataclasses.dataclass
-class Observation:
-    """One call, seen from outside. Tensors are copies; `aliases` are pairs of labels ("out0", "in1", "state:w").
+class Observed:
+    """One call, as its caller sees it. Tensors are copies; `aliases` are pairs of labels ("out0", "in1", "state:w").
 
     `replaced` names the state that is another tensor object than before the call; names with equal `same` are one.
     """
@@ -53,6 +53,10 @@ def _set_autocast_depth(depth: int) -> None:
     torch.clear_autocast_cache()
 
 
+def _set_cudnn_benchmark(value: bool) -> None:
+    torch.backends.cudnn.benchmark = value
+
+
 SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
     "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
@@ -61,7 +65,7 @@ SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "autocast cache": (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
     "open autocast contexts": (_autocast_depth, _set_autocast_depth),
     "deterministic": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
-    "cudnn.benchmark": (torch._C._get_cudnn_benchmark, torch._C._set_cudnn_benchmark),
+    "cudnn.benchmark": (lambda: torch.backends.cudnn.benchmark, _set_cudnn_benchmark),
     "mha fast path": (torch.backends.mha.get_fastpath_enabled, torch.backends.mha.set_fastpath_enabled),
     "flash attention": (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
     "number of threads": (torch.get_num_threads, torch.set_num_threads),
@@ -113,21 +117,24 @@ def _copies_of_their_kind(args: Args) -> dict[int, Any]:
         elif tensor.is_conj():
             copies[id(tensor)] = tensor.detach().conj_physical().clone().conj().requires_grad_(tensor.requires_grad)
         elif tensor.is_neg():
-            copies[id(tensor)] = torch._neg_view(-tensor.detach().resolve_neg())
+            copies[id(tensor)] = torch.ops.aten._neg_view(-tensor.detach().resolve_neg())
     return copies
 
 
 def _refill(tensor: torch.Tensor, generator: torch.Generator) -> None:
-    if tensor.device.type == "meta" or tensor.numel() < 2 or torch._debug_has_internal_overlap(tensor) == 1:
+    if tensor.device.type == "meta" or tensor.layout is not torch.strided or tensor.numel() < 2 or _is_expanded(tensor):
         return
     with torch.inference_mode(tensor.is_inference()), torch.no_grad():
-        if tensor.layout is not torch.strided:
-            return
         if tensor.is_floating_point() or tensor.is_complex():
             tensor.copy_(torch.randn(tensor.shape, generator=generator))
         else:  # a permutation keeps integers in the range that the program takes
             order = torch.randperm(tensor.numel(), generator=generator)
             tensor.copy_(tensor.flatten()[order].reshape(tensor.shape))
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    """Whether several elements are one place in memory."""
+    return any(step == 0 and size > 1 for size, step in zip(tensor.shape, tensor.stride()))
 
 
 def state_of(program: Any) -> dict[str, torch.Tensor]:
@@ -143,7 +150,7 @@ def tree(value: Any, tensors: list[torch.Tensor], above: tuple[int, ...] = ()) -
     """The structure of a value as nested tuples; its tensors are appended to `tensors`.
 
     Classes are named, not compared by identity: each fresh program makes its own. Whether two containers are one is not
-    looked at (a pytree cannot tell); whether two tensors are is (see `_aliases`). `above` holds the ids around it.
+    looked at (a pytree does not keep that); whether two tensors are is (`_aliases`). `above` holds the ids around it.
     """
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, torch.dtype, torch.device)):
         return (type(value).__qualname__, repr(value))
@@ -171,9 +178,7 @@ def tree(value: Any, tensors: list[torch.Tensor], above: tuple[int, ...] = ()) -
     return (kind, parts)
 
 
-def observe(
-    program: Callable[..., Any], args: Args, seed: int, owner: Any = None, gradients: bool = False
-) -> Observation:
+def observe(program: Callable[..., Any], args: Args, seed: int, owner: Any = None, gradients: bool = False) -> Observed:
     """Call `program` on `args` (which it may change), both generators seeded. `owner` holds the state (else `program`).
 
     `gradients`: run a backward() from the outputs as well.
@@ -201,7 +206,7 @@ def observe(
     replaced = {name for name, value in state.items() if state_before.get(name) is not value}
     same = {name: id(value) for name, value in state.items()}
     aliases = _aliases(outputs, before, state)
-    seen = Observation(
+    seen = Observed(
         raised, output, arguments, _copies(outputs), _copies(inputs), copies, aliases, replaced, same, switches
     )
     if gradients:
@@ -249,8 +254,8 @@ def _aliases(
 
 
 def difference(
-    got: Observation,
-    want: Observation,
+    got: Observed,
+    want: Observed,
     before: Mapping[str, torch.Tensor],
     arguments: bool = True,
     raised_as: tuple[type[Exception], type[Exception]] | None = None,
@@ -279,7 +284,7 @@ def difference(
     return _state_difference(got, want, before) or _alias_difference(got, want) or _gradient_difference(got, want)
 
 
-def _gradient_difference(got: Observation, want: Observation) -> str | None:
+def _gradient_difference(got: Observed, want: Observed) -> str | None:
     """State that the program does not name has no gradient to compare."""
     for name, theirs in want.gradients.items():
         mine = got.gradients.get(name)
@@ -291,7 +296,7 @@ def _gradient_difference(got: Observation, want: Observation) -> str | None:
     return None
 
 
-def _state_difference(got: Observation, want: Observation, before: Mapping[str, torch.Tensor]) -> str | None:
+def _state_difference(got: Observed, want: Observed, before: Mapping[str, torch.Tensor]) -> str | None:
     for name, value in want.state.items():
         mine = got.state.get(name)
         if mine is None:
@@ -305,7 +310,7 @@ def _state_difference(got: Observation, want: Observation, before: Mapping[str, 
     return None
 
 
-def _alias_difference(got: Observation, want: Observation) -> str | None:
+def _alias_difference(got: Observed, want: Observed) -> str | None:
     """A buffer that eager replaces counts by its value only: a program copies the new value into its buffer."""
     common = (got.state.keys() & want.state.keys()) - want.replaced
 

@@ -2,7 +2,7 @@
 
 The walk goes through containers, instances (class, `__dict__` and slots), functions (code, defaults, closure), bound
 methods and the program's own classes, by identity, without calling anything of the user's. Beside them stand the
-process-wide settings that an export could leave changed. Private torch API checked against torch 2.13.0.
+process-wide settings that an export could leave changed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from types import BuiltinFunctionType, CellType, FunctionType, GeneratorType, Me
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.parameter import is_lazy
+
+from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack, _len_torch_function_stack
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 _ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, BuiltinFunctionType, ModuleType)
 _LRU = type(functools.lru_cache(lambda: None))
-_BUILT_IN_ITERATORS = tuple(type(iter(x)) for x in ([], (), range(0), {}, ""))
-_ITERATORS = (*_BUILT_IN_ITERATORS, itertools.count, itertools.cycle, zip, enumerate)
-_OURS = ("tests.", "benchmarks.")
+_SEQUENCES: tuple[Any, ...] = ([], (), range(0), {}, "")
+_BUILT_IN_ITERATORS = tuple(type(iter(x)) for x in _SEQUENCES)
+_ITERATORS: tuple[type[Any], ...] = (*_BUILT_IN_ITERATORS, itertools.count, itertools.cycle, zip, enumerate)
+_OURS = ("tests.", "benchmarks.", "lab_programs.")
 _DATA = object()
 _MEMBER = type(type("S", (), {"__slots__": ("x",)}).__dict__["x"])
 
 
-class Snapshot:
-    """What is reachable from `roots`. Holds what it saw, so that no address is used again."""
+class UserObjects:
+    """All that can be reached from `roots`. Holds what it saw, so that no address is used again."""
 
     def __init__(self, roots: Any) -> None:
         self.rows: dict[int, tuple[str, Any, list[tuple[str, Any]]]] = {}
@@ -54,7 +57,7 @@ class Snapshot:
             pending += [(path + step, part) for step, part in held if not _is_data(part)]
 
     def changes(self) -> str | None:
-        """What is different now, in words: the first object that holds something else, or the first setting."""
+        """The first difference now, in words: an object that holds something else, or a setting."""
         for path, obj, held in self.rows.values():
             now = list(contents(obj))
             if [step for step, _ in now] != [step for step, _ in held]:
@@ -248,6 +251,6 @@ def process_state() -> dict[str, Any]:
         "the trace function": sys.gettrace(),
         "the profile function": sys.getprofile(),
         "the environment": {k: v for k, v in os.environ.items() if not k.startswith(("TORCH", "PYTEST"))},
-        "torch function modes": torch._C._len_torch_function_stack(),
-        "dispatch modes": torch._C._len_torch_dispatch_stack(),
+        "torch function modes": _len_torch_function_stack(),
+        "dispatch modes": _len_torch_dispatch_stack(),
     }

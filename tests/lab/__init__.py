@@ -1,0 +1,1 @@
+"""dynamo_lite.lab: the corpus, verdicts, runs in processes, reports."""

@@ -1,0 +1,99 @@
+"""Runs in processes of their own, their files, and the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from dynamo_lite.lab import runs
+from dynamo_lite.lab.commands import app
+
+TOYS = "tests.lab.toys:"
+
+
+def _lab(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def _only(toy: str, limits: runs.Limits = runs.STANDARD) -> dict[str, Any]:
+    (row,) = runs.run(["state.counter"], f"{TOYS}{toy}", limits=limits)
+    return row
+
+
+def test_how_a_process_ends() -> None:
+    crash, late = _only("Crashes"), _only("Sleeps", runs.Limits(seconds=2))
+    assert (crash["verdict"], crash["text"]) == ("crash", "the process ends by SIGABRT")
+    assert (late["verdict"], late["text"]) == ("timeout", "no answer in 2 s")
+
+
+def test_the_limit_on_memory() -> None:
+    row = _only("Hoards", runs.Limits(megabytes=512))
+    assert row["verdict"] == "crash" and "memory" in row["text"]
+
+
+def test_what_a_program_prints_is_no_answer() -> None:
+    assert _only("Prints")["id"] == "state.counter"
+
+
+def test_a_host_that_cannot_start() -> None:
+    with pytest.raises(RuntimeError, match="before its first answer"):
+        list(runs.run(["state.counter"], f"{TOYS}Missing"))
+
+
+def test_two_processes_give_each_program_once(tmp_path: Path) -> None:
+    out = tmp_path / "rows.jsonl"
+    words = ("run", "--exporter", f"{TOYS}Recorded", "--classes", "state,sizes", "--out", out)
+    result = _lab(*words, "--jobs", "2", "--limit", "8")
+    assert result.exit_code == 1, result.output
+    assert "state.counter: in call 1" in result.output and "\x1b" not in result.output
+    stamp, *rows = map(json.loads, out.read_text().splitlines())
+    assert {"commit", "torch", "python", "date", "exporter"} <= stamp["stamp"].keys()
+    assert len({row["id"] for row in rows}) == len(rows) == 8
+
+    out.write_text("\n".join(out.read_text().splitlines()[:5]) + '\n{"id": "cut')  # ended in the middle of a line
+    assert _lab(*words, "--resume", "--limit", "10").exit_code == 1
+    assert len(runs.read(out).answers) == 10
+    assert len(out.read_text().splitlines()) == 11
+
+    other = (
+        "run",
+        "--exporter",
+        f"{TOYS}Toy",
+        "--classes",
+        "state",
+        "--limit",
+        "10",
+        "--out",
+        tmp_path / "other.jsonl",
+    )
+    assert _lab(*other).exit_code in (0, 1)
+    page = tmp_path / "page.html"
+    report = _lab("report", out, "--html", page)
+    assert report.exit_code == 0 and "wrong" in report.output
+    text = page.read_text(encoding="utf-8")
+    assert "class Counter(nn.Module)" in text and "Eager" in text and 'class="bar"' in text
+    difference = _lab("diff", out, tmp_path / "other.jsonl")
+    assert difference.exit_code == 1 and "state.buffer_in_place: wrong -> equal" in difference.output
+    assert _lab("diff", out, out).exit_code == 0
+
+
+def test_a_file_of_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("{}\n")
+    result = _lab("report", path)
+    assert result.exit_code == 2 and "was not written by `lab run`" in result.output
+    path.write_text(json.dumps({"stamp": {"exporter": "eager"}}) + "\n")
+    assert _lab("run", "--exporter", "torch-fx", "--resume", "--out", path).exit_code == 2
+
+
+def test_list_and_show() -> None:
+    assert "state.counter " in _lab("list").output
+    assert "torch-nonstrict\n" in _lab("list", "--exporters").output
+    assert "def counter() -> Example:" in _lab("show", "state.counter").output
+    assert _lab("show", "state.nothing").exit_code == 2
+    assert _lab("list", "--classes", "nothing").exit_code == 2
+    assert _lab("run", "--exporter", "nothing").exit_code == 2
