@@ -85,6 +85,6 @@ def draft_export(
             raise
         except DynamoLiteError:
             if not report.problems:
-                words = {"dynamic_shapes": dynamic_shapes, "control_flow": control_flow, "constants": constants}
+                words: dict[str, Any] = {"dynamic_shapes": dynamic_shapes, "control_flow": control_flow, "constants": constants}
                 report = explain(mod, args, kwargs, **words)
     return Draft(report, None)

@@ -10,13 +10,8 @@ import torch
 from torch import nn
 
 import dynamo_lite
-<<<<<<< HEAD
 from dynamo_lite.errors import GraphBreak, InputMismatch, UnsupportedValue
-from tests.export.observe import difference, observe
-=======
-from dynamo_lite.errors import GraphBreak, UnsupportedValue
 from dynamo_lite.lab.observe import difference, observe
->>>>>>> h-lab
 from tests.export.verdict import ours
 
 from .programs.gradients import Holder, Round, Two, leaf
