@@ -85,6 +85,6 @@ def draft_export(
             raise
         except DynamoLiteError:
             if not report.problems:
-                words: dict[str, Any] = {"dynamic_shapes": dynamic_shapes, "control_flow": control_flow, "constants": constants}
-                report = explain(mod, args, kwargs, **words)
+                shapes, flow = dynamic_shapes, control_flow
+                report = explain(mod, args, kwargs, dynamic_shapes=shapes, control_flow=flow, constants=constants)
     return Draft(report, None)
