@@ -27,6 +27,7 @@ from dynamo_lite.capture._torch import (
     _higher_order_ops,
     _pad_packed_sequence,
     custom_function_call,
+    disable_autocast_cache,
     dispatch_functorch,
 )
 from dynamo_lite.capture._torch_pre_dispatch import Shortcut
@@ -44,6 +45,7 @@ from dynamo_lite.capture.kernels import (
     packed_sequences,
     torch_functions,
 )
+from dynamo_lite.capture.kernels.autocast_regions import casting_key
 from dynamo_lite.capture.kernels.indexing import without_numbers
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
 from dynamo_lite.capture.operator_facts import facts_of
@@ -107,8 +109,11 @@ class OperatorMode(ProxyTorchDispatchMode):
             return self._lower(func, args, kwargs)
         args, kwargs = functorch.outlived(args, kwargs)
         facts = OPERATORS.get(id(func)) or facts_of(func)
-        if facts.by_parts or (self._recorder.memory is Memory.AUTOGRAD and _is_composite(func)):
-            return self._recorder.guarded(self._by_parts, func, args, kwargs)
+        keeps_graph = self._recorder.memory is Memory.AUTOGRAD
+        if keeps_graph and (key := casting_key(func)) is not None:
+            return self._recorder.guarded(self._with_casts, partial(func._op_dk, key), args, kwargs)
+        if facts.by_parts or (keeps_graph and _is_composite(func)):
+            return self._recorder.guarded(self._by_parts, func.decompose, args, kwargs)
         if self._recorder.lowering:
             with functorch.outermost():
                 return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
@@ -127,11 +132,17 @@ class OperatorMode(ProxyTorchDispatchMode):
                 self._recorder.context.refuse(CaptureError("higher-order-operator", what, "use torch.func.jvp", names))
             raise
 
-    def _by_parts(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
+    def _by_parts(self, kernel: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
         fakes = pytree.tree_map(self._recorder.stand_in, (args, kwargs))
         with self:
-            return self._recorder.eagerly(partial(func.decompose, *fakes[0], **fakes[1]))  # its own checks are eager's
+            return self._recorder.eagerly(partial(kernel, *fakes[0], **fakes[1]))  # its own checks are eager's
+
+    def _with_casts(self, kernel: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """Records the casts of autocast, which autograd sees, and the operator on what was cast. A sub-graph keeps no
+        casts of autocast's: they would be found outside of it."""
+        with disable_autocast_cache() if self._recorder.levels else nullcontext():
+            return self._by_parts(kernel, args, kwargs)
 
 
 @cache

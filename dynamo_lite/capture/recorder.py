@@ -26,7 +26,6 @@ from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
     OpOverload,
-    disable_autocast_cache,
     enable_python_dispatcher,
 )
 from dynamo_lite.capture._torch_pre_dispatch import modes_of_thread
@@ -366,8 +365,6 @@ class Recorder(InputLifter):
         admit_higher_order_operators()
         stack.enter_context(modes_of_thread())
         stack.callback(_set_grad_enabled, self.grad_enabled)
-        if self.memory is static_cache.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
-            stack.enter_context(disable_autocast_cache())
         stack.callback(torch.clear_autocast_cache)  # it may hold fake tensors
         stack.enter_context(self.fake_mode)
         stack.enter_context(enable_python_dispatcher())

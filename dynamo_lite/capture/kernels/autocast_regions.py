@@ -4,6 +4,9 @@ Within the outermost autocast region eager casts a float32 leaf that has require
 the region ends (cached_cast in aten/src/ATen/autocast_mode.cpp), whatever happens to the leaf. The recorded program
 casts at each use, which is the same unless the leaf is changed in between, or an inner region has another dtype.
 Checked with torch 2.13.0.
+
+A recording that keeps autograd's graph (`backward()` in the program) has no regions: autocast's kernels run, and their
+casts are recorded as operators, since autograd goes through them.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ import torch
 from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.interfaces import Recording
-from dynamo_lite.torch_internals._torch_dispatch import _dispatch_has_kernel_for_dispatch_key
+from dynamo_lite.capture.fakes.static_cache import Memory
+from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.torch_internals._torch_dispatch import DispatchKey, _dispatch_has_kernel_for_dispatch_key
 
 
 class AutocastRegions:
@@ -27,7 +31,7 @@ class AutocastRegions:
     cache: within a region; the program's own casts are not kept.
     """
 
-    def __init__(self, recorder: Recording) -> None:
+    def __init__(self, recorder: OperatorRecording) -> None:
         self._recorder = recorder
         self._depth = 0
         self.cache: AutocastCache | None = None
@@ -35,7 +39,9 @@ class AutocastRegions:
     def enter(self, args: tuple[Any, ...]) -> None:
         """The program enters an autocast region."""
         recorder = self._recorder
-        recorder.level.autocast_nodes.append(recorder.marker(_enter_autocast, (*args[:3], False)))
+        has_casts = recorder.memory is Memory.AUTOGRAD  # each cast is an operator of the program (`casting_key`)
+        marker = None if has_casts else recorder.marker(_enter_autocast, (*args[:3], False))
+        recorder.level.autocast_nodes.append(marker)
         self._depth += 1
         self.cache = self.cache or AutocastCache()
 
@@ -46,7 +52,9 @@ class AutocastRegions:
             why = "an autocast region ends in it that begins elsewhere"
             text, hint = f"a sub-graph cannot be made: {why}", "enter and leave autocast with one `with` statement"
             recorder.context.refuse(CaptureError("branch-unsupported", text, hint, {"why": why}))
-        recorder.marker(_exit_autocast, (recorder.level.autocast_nodes.pop(),))
+        entered = recorder.level.autocast_nodes.pop()
+        if entered is not None:
+            recorder.marker(_exit_autocast, (entered,))
         self._depth -= 1
         if not self._depth:
             self.cache = None
@@ -84,8 +92,23 @@ def _refusal(func: OpOverload, what: str) -> CaptureError:
 @cache
 def casts(func: OpOverload) -> bool:
     """Whether autocast may cast arguments of `func`, or of an operator that it consists of."""
-    has_kernel = _dispatch_has_kernel_for_dispatch_key
-    return any(has_kernel(func.name(), key) for key in ("AutocastCPU", "AutocastCUDA")) or bool(func._can_decompose())
+    return any(_has_kernel(func, key) for _, key in _KEYS) or bool(func._can_decompose())
+
+
+_KEYS = (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA"))
+
+
+def casting_key(func: OpOverload) -> DispatchKey | None:
+    """The dispatch key of the kernel that casts the arguments of `func`, where autocast is on; None without one."""
+    for device, key in _KEYS:
+        if torch.is_autocast_enabled(device) and _has_kernel(func, key):
+            return getattr(DispatchKey, key)  # type: ignore[no-any-return]
+    return None
+
+
+@cache
+def _has_kernel(func: OpOverload, key: str) -> bool:
+    return bool(_dispatch_has_kernel_for_dispatch_key(func.name(), key))
 
 
 def _is_cached(tensor: torch.Tensor) -> bool:
