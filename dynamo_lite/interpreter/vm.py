@@ -11,6 +11,7 @@ from weakref import ReferenceType, WeakKeyDictionary
 
 from dynamo_lite import undoing
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
+from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
 from dynamo_lite.interpreter.datamodel.callees import C_SLOTS, callee_key
 from dynamo_lite.interpreter.datamodel.trampoline_code import Entry, original_code
@@ -323,10 +324,17 @@ _IDENTITY_HASH: Final = object.__hash__
 _NAMES: Final = frozenset({str})
 
 
+_FROM_THE_TOP: Final = VERSION >= (3, 14)
+
+
 def _free(frame: Frame) -> None:
-    """Release the references of a finished frame, in CPython's order (_PyFrame_ClearLocals)."""
+    """Release the references of a finished frame, in CPython's order (_PyFrame_ClearLocals): from 3.14 on from the top
+    of the stack down."""
     values = frame.locals
-    for index in range(len(values)):
+    if _FROM_THE_TOP:
+        while frame.stack:
+            frame.stack.pop()
+    for index in reversed(range(len(values))) if _FROM_THE_TOP else range(len(values)):
         values[index] = UNBOUND
     frame.stack.clear()
 

@@ -131,7 +131,8 @@ def contents(obj: Any) -> Iterator[tuple[str, Any]]:
     elif issubclass(kind, type):
         if obj.__module__.startswith(_OURS):
             # A class's order of names cannot be put back. CPython makes empty annotations where they are asked for.
-            out = ("__weakref__", "__dict__", "__slotnames__")  # the last: what copyreg finds on a class's first copy
+            # copyreg puts __slotnames__ there for a first copy, Python 3.14 the cache for a first look at annotations
+            out = ("__weakref__", "__dict__", "__slotnames__", "__annotations_cache__")
             names = sorted(k for k, v in obj.__dict__.items() if k not in out and (k, v) != ("__annotations__", {}))
             yield from ((f".{k}", obj.__dict__[k]) for k in names)
     elif isinstance(obj, _LRU):

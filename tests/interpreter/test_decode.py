@@ -135,3 +135,20 @@ def test_an_unknown_opcode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_dropped_instructions_are_in_no_other_table() -> None:
     assert DROPPED & normal_opcodes() == set()
+
+
+def test_a_test_within_try_is_under_its_handler() -> None:
+    """From Python 3.14 on the exception table leaves the jump of `if` out, where the truth of a tensor is decided."""
+
+    def program(x: object) -> int:
+        try:
+            for item in (x,):
+                if item:
+                    raise ValueError
+        except ValueError:
+            return 1
+        return 2
+
+    info = info_of(program.__code__)
+    tests = [at for at, (handler, _) in enumerate(info.ops) if handler.__name__.startswith("POP_JUMP_IF")]
+    assert info.handler_at(program.__code__, tests[0]) == info.handler_at(program.__code__, tests[0] - 1) is not None

@@ -11,7 +11,7 @@ import dis
 import inspect
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
@@ -105,7 +105,7 @@ class CodeInfo:
     def handler_at(self, code: CodeType, index: int) -> ExceptionHandler | None:
         """The innermost exception handler around the instruction `index`."""
         if self.handler_table is None:
-            self.handler_table = _handler_table(code, self.span_of, self.offsets)
+            self.handler_table = _over_tests(_handler_table(code, self.span_of, self.offsets), self.ops)
         return self.handler_table[index]
 
     def positions_at(self, code: CodeType, index: int) -> Positions:
@@ -113,6 +113,18 @@ class CodeInfo:
         if self.positions_table is None:
             self.positions_table = [*code.co_positions()]
         return Positions(*self.positions_table[unit]) if unit < len(self.positions_table) else Positions(*[None] * 4)
+
+
+def _over_tests(
+    table: tuple[ExceptionHandler | None, ...], ops: Sequence[Operation]
+) -> tuple[ExceptionHandler | None, ...]:
+    """The table with the jumps of `if` and `while`. From Python 3.14 on these are under no handler, as they raise
+    nothing in CPython; here the truth of a tensor is decided there. They are under the handler of the value before."""
+    found, tests = [*table], {HANDLERS[f"POP_JUMP_IF_{when}"] for when in ("TRUE", "FALSE", "NONE", "NOT_NONE")}
+    for index, (handler, _) in enumerate(ops):
+        if handler in tests and found[index] is None and index:
+            found[index] = found[index - 1]
+    return tuple(found)
 
 
 infos: dict[int, CodeInfo] = {}

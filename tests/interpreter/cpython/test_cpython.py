@@ -18,6 +18,8 @@ def test_methods_pass_interpreted(module: str) -> None:
 
 
 def test_98_percent_pass_over_all_modules() -> None:
+    if not _modules:
+        pytest.skip("CPython's test suite is not installed")
     if len(_done) < len(_modules):
         pytest.skip("only some of the modules ran in this process")
     total = sum(comparison.native_passes for comparison in _done.values())
