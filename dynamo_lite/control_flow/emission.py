@@ -139,6 +139,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     for (kind, a, b), result in zip(given, decoded):
         if kind == "tensor":
             sizes.note(tracer, predicate, a, b, result, left.symbols)
+    tracer.chosen.note(given[: len(merge.pairs)], decoded)
     merge.give(decoded[: len(merge.pairs)])
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)], required[len(merge.pairs) :])
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):

@@ -28,6 +28,7 @@ class Forking(TracerView, Protocol):
         moved: iterators without copies that a side, undone since, has advanced.
         journals: the journals of the states around the current side.
         known: tensors whose truth is known on the current side, unless they are changed in place since.
+        chosen: the values of integers that branches choose among constants (predicates.py).
         predicates: the values that decide branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
         makes_lists: whether lists and items of varying length are captured.
@@ -55,6 +56,7 @@ class Forking(TracerView, Protocol):
     moved: list[Any]
     known: list[tuple[Any, bool, int | None]]
     predicates: Any
+    chosen: Any
     unlike_layouts: bool
     makes_lists: bool
     made_list: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,6 +12,35 @@ from dynamo_lite.capture.may_share import version_of
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+
+
+class ChosenNumbers:
+    """The integers that branches choose among constants: what values each of them may have."""
+
+    MOST = 8
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._values: dict[Any, frozenset[int]] = {}
+
+    def note(self, pairs: Sequence[tuple[str, Any, Any]], results: Sequence[Any]) -> None:
+        """Results of a branch. pairs: the kind of each, and its values on both sides."""
+        for (_, left, right), result in zip(pairs, results):
+            if type(result) is not torch.SymInt:
+                continue
+            one, other = self.of(left), self.of(right)
+            if one and other and len(one | other) <= self.MOST:
+                self._values[self._core(result)] = one | other
+
+    def of(self, number: Any) -> frozenset[int]:
+        """The values that a number may have; none if these are not known."""
+        if type(number) is int:
+            return frozenset((number,))
+        return self._values.get(self._core(number), frozenset()) if type(number) is torch.SymInt else frozenset()
+
+    def _core(self, number: Any) -> Any:
+        env = self._recorder.env
+        return None if env is None else env.unwrap(number)
 
 
 class Predicates:

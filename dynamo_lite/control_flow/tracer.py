@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FunctionType, GeneratorType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
+from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare, version_of
 from dynamo_lite.control_flow import rules
-from dynamo_lite.control_flow.branches import choices, of_sizes, while_sizes
+from dynamo_lite.control_flow.branches import choices, demands, of_sizes, while_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.items import computed
 from dynamo_lite.control_flow.lists import made, uses
@@ -21,7 +22,7 @@ from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import BranchNotes, line_of
-from dynamo_lite.control_flow.predicates import Predicates
+from dynamo_lite.control_flow.predicates import ChosenNumbers, Predicates
 from dynamo_lite.control_flow.reachable import reaches
 from dynamo_lite.control_flow.states import (
     Base,
@@ -36,6 +37,7 @@ from dynamo_lite.control_flow.states import (
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.control_flow.ways import Ways
+from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -70,6 +72,8 @@ class ForkingTracer(Tracer):
         self.asserted: tuple[Mark, str] | None = None
         self.raised_on_both: list[tuple[BaseException, str]] = []
         self.depth = 0
+        self.demands: frozenset[demands.Place] = frozenset()
+        self.vm.on_call_at = None  # few runs have such calls
         self.unlike_layouts = False
         self.unrolled = ""
         self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where an iteration begins
@@ -83,6 +87,7 @@ class ForkingTracer(Tracer):
         self.moved: list[Any] = []  # iterators without copies that a side, undone since, has moved on
         self.known: list[tuple[Any, bool, int | None]] = []
         self.predicates = Predicates(self.recorder)
+        self.chosen = ChosenNumbers(self.recorder)
         self.branches = BranchNotes(self)
         self._sizes = self.own(ComparedSides)
         self._sizes.forks = True
@@ -92,6 +97,21 @@ class ForkingTracer(Tracer):
         self.left_to_example: set[tuple[Any, int]] = set()  # (code, instruction) of branches on sizes, not captured
         self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self))
         rules.attach(self.rules, self.makes_lists)
+
+    def fork_calls(self, places: frozenset[demands.Place]) -> None:
+        """Fork before these calls, on the numbers of data that they are given."""
+        self.demands = places
+        self.vm.on_call_at = self.on_call_at
+
+    def undecided(self, error: Any) -> NoReturn:
+        again = demands.demanded(self, self.demands)
+        if again is not None:
+            self.abort(again)
+        super().undecided(error)
+
+    def refused(self, error: CaptureError) -> DynamoLiteError:
+        again = demands.demanded(self, self.demands) if error.id in _OF_NUMBERS else None
+        return super().refused(error) if again is None else again
 
     def rollback(self, keep: set[int]) -> None:
         for journal in (self.journal, *reversed(self.journals)):  # of parts of the run that were interrupted
@@ -127,6 +147,8 @@ class ForkingTracer(Tracer):
         answer = super().before_call(fn, args, kwargs)
         if answer is NOT_HANDLED and (type(fn) is not FunctionType or self.runs_natively(fn)):
             uses.check_call(self, fn, args, kwargs)
+            if type(fn) is FunctionType and demands.has_flags(args, kwargs):
+                return demands.call_natively(self, self.demands, fn, args, kwargs)
         return answer
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -270,6 +292,11 @@ class ForkingTracer(Tracer):
         key = frame.stack[-1] = uses.with_tensors(container, key)
         return choices.subscript(self, frame, container, key)
 
+    def on_call_at(self, frame: Any) -> Any:
+        if (frame.code, frame.pc - 1) not in self.demands or functorch.active():
+            return NOT_HANDLED
+        return demands.call(self, frame)
+
     def on_store_key(self, container: Any, key: Any) -> Any:
         return uses.with_tensors(container, key)
 
@@ -369,6 +396,9 @@ class ForkingTracer(Tracer):
     def on_store_local(self, frame: Any) -> None:
         if self.depth:
             self.refuse("branch-unsupported", why="a variable is set by f_locals in it")
+
+
+_OF_NUMBERS = frozenset({"data-dependent-question", "data-dependent-value"})
 
 
 def _merges(may_share: MayShare | None) -> bool:

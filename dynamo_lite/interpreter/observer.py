@@ -142,6 +142,11 @@ class Observer:
         result after the frame has continued from there."""
         return NOT_HANDLED
 
+    def on_call_at(self, frame: Any) -> Any:
+        """A call is about to be made, whose callable and arguments are on the stack of `frame`. Returns NOT_HANDLED, or
+        the handler's result after the frame has continued from there."""
+        return NOT_HANDLED
+
     def on_store_key(self, container: Any, key: Any) -> Any:
         """Returns the key to use in `container[key] = value`, for a key that is not a constant."""
         return key
@@ -223,6 +228,7 @@ class HookTable(Protocol):
     on_for: Any = None
     on_extend: Any = None
     on_subscript: Any = None
+    on_call_at: Any = None
     on_store_key: Any = None
     on_not: Any = None
     on_equal: Any = None

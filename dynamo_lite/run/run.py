@@ -81,6 +81,8 @@ class Run:
         self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
         if request.interpreted:
             self.tracer.interpret(request.interpreted)
+        if request.demanded:
+            self.tracer.fork_calls(request.demanded)  # type: ignore[attr-defined]  # of the tracer that has asked for it
         if request.uncarried:
             self.tracer.own(Backwards).uncarried = dict(request.uncarried)
         self.recorder.context = context = TraceContext(self.tracer)

@@ -10,6 +10,7 @@ from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
 from dynamo_lite.interpreter.frames.build_class import make_super
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 
 from .building import callee_under, collect, dict_merge, is_iterable
 
@@ -28,7 +29,9 @@ def _pop_callee(stack: Stack, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ..
 
 
 @handler
-def CALL(frame: Frame, stack: Stack, count: int) -> None:
+def CALL(frame: Frame, stack: Stack, count: int) -> Any:
+    if frame.vm.on_call_at is not None and (done := frame.vm.on_call_at(frame)) is not NOT_HANDLED:
+        return done
     if count:
         args = tuple(stack[-count:])
         del stack[-count:]
@@ -40,21 +43,27 @@ def CALL(frame: Frame, stack: Stack, count: int) -> None:
     elif second is not NULL:
         args = (second, *args)
     stack.append(frame.vm.call(first, args))
+    return None
 
 
 @handler
-def CALL_KW(frame: Frame, stack: Stack, count: int) -> None:
+def CALL_KW(frame: Frame, stack: Stack, count: int) -> Any:
     """... arguments, names: the last len(names) arguments are keyword arguments."""
+    if frame.vm.on_call_at is not None and (done := frame.vm.on_call_at(frame)) is not NOT_HANDLED:
+        return done
     names = stack.pop()
     values = stack[len(stack) - count :]
     del stack[len(stack) - count :]
     plain = count - len(names)
     fn, args = _pop_callee(stack, tuple(values[:plain]))
     stack.append(frame.vm.call(fn, args, dict(zip(names, values[plain:]))))
+    return None
 
 
 @handler
-def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
+def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> Any:
+    if frame.vm.on_call_at is not None and (done := frame.vm.on_call_at(frame)) is not NOT_HANDLED:
+        return done
     kwargs = stack.pop() if has_kwargs else None
     if kwargs is NULL:
         kwargs = None
@@ -75,6 +84,7 @@ def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
         args = tuple(collect(vm, args, asks_length=VERSION < (3, 14)))
     fn, args = _pop_callee(stack, args)
     stack.append(vm.call(fn, args, dict(kwargs) if kwargs else None))
+    return None
 
 
 @handler
