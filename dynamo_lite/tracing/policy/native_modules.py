@@ -21,6 +21,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
+from torch.nn.utils import rnn
 
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Trust, TrustLevel
@@ -191,6 +192,7 @@ INTERPRETED = frozenset(
     fn.__code__
     for fn in (
         torch.nn.functional.affine_grid,
+        *(rnn.pack_sequence, rnn.pack_padded_sequence, rnn.pad_packed_sequence),
         *(torch.autograd.backward, torch.Tensor.backward),
         *(inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.getclosurevars),
         *(inspect._has_code_flag, asyncio.iscoroutinefunction),  # type: ignore[attr-defined]
@@ -198,7 +200,8 @@ INTERPRETED = frozenset(
     )
 )
 """Functions that are interpreted though they are trusted. affine_grid takes min() of sizes to reject those that are not
-positive, which in C decides which size is the smallest. backward() runs the engine, which features/training answers.
+positive, which in C decides which size is the smallest. Lengths given as sizes become a tensor in pack_sequence and its
+kin, and pad_packed_sequence raises for some data. backward() runs the engine, which features/training answers.
 Those of inspect look at flags and names in the code object of a function that they are given: natively they would find
 its trampoline's."""
 
