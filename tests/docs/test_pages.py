@@ -28,6 +28,7 @@ PAGES = (
     "docs/effects.md",
     "docs/after_export.md",
     "docs/dynamic_shapes_from_calls.md",
+    "docs/soundness.md",
 )
 SLOW = ("aoti_compile_and_package", "onnx")
 """Blocks with one of these words run a compiler, or an exporter of half a minute: in the long tests."""
