@@ -29,6 +29,7 @@ PAGES = (
     "docs/after_export.md",
     "docs/dynamic_shapes_from_calls.md",
     "docs/api.md",
+    "docs/soundness.md",
 )
 SLOW = ("aoti_compile_and_package", "onnx")
 """Blocks with one of these words run a compiler, or an exporter of half a minute: in the long tests."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -19,24 +18,15 @@ def _lab(*words: str | Path) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def _only(toy: str, limits: runs.Limits = runs.STANDARD) -> dict[str, Any]:
-    (row,) = runs.run(["state.counter"], f"{TOYS}{toy}", limits=limits)
-    return row
-
-
 def test_how_a_process_ends() -> None:
-    crash, late = _only("Crashes"), _only("Sleeps", runs.Limits(seconds=2))
-    assert (crash["verdict"], crash["text"]) == ("crash", "the process ends by SIGABRT")
-    assert (late["verdict"], late["text"]) == ("timeout", "no answer in 2 s")
-
-
-def test_the_limit_on_memory() -> None:
-    row = _only("Hoards", runs.Limits(megabytes=512))
-    assert row["verdict"] == "crash" and "memory" in row["text"]
-
-
-def test_what_a_program_prints_is_no_answer() -> None:
-    assert _only("Prints")["id"] == "state.counter"
+    names = ("counter", "first_call", "buffer_in_place", "buffer_replaced", "buffer_two_names", "buffers_swapped")
+    ids = [f"state.{name}" for name in names]
+    rows = list(runs.run(ids, f"{TOYS}Ends", limits=runs.Limits(seconds=8, megabytes=512)))
+    assert [row["id"] for row in rows] == ids
+    assert [row["verdict"] for row in rows] == ["crash", "crash", "timeout", "crash", "equal", "equal"]
+    texts = [row.get("text", "") for row in rows]
+    assert texts[:3] == ["the process ends by SIGABRT", "the process exits with 3", "no answer in 8 s"]
+    assert "memory" in texts[3]
 
 
 def test_a_host_that_cannot_start() -> None:
