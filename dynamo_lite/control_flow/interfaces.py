@@ -10,6 +10,7 @@ from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Join
 from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.interpreter.flow import FlowGraph
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -72,6 +73,7 @@ class Forking(TracerView, Protocol):
     unrolls_for_gradients: bool
     may_be_unrolled: bool
 
+    def origin(self) -> Origin: ...
     def known_truth(self, value: Any) -> bool | None: ...
     def noted(self) -> set[str]: ...
     def forget_notes(self, but: set[str]) -> None: ...

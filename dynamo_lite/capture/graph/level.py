@@ -19,7 +19,7 @@ class Level:
     modules: its own sub-graphs, by the attribute names that the graph reads
     last_first: the last node of the graph's head (placeholders, sizes of inputs)
     marked_grad: the grad mode that the last node is under
-    autocast_nodes: the markers of the autocast regions that are open
+    autocast_nodes: the markers of the autocast regions that are open; None where each cast is an operator
     mask_rows: by id, a mask without dimensions, its version, and that mask with one dimension (kernels/indexing.py)
 
     Of a sub-graph: `captured` are the operands taken from the outer graph, as (placeholder inside, value outside).
@@ -44,7 +44,7 @@ class Level:
     nodes: TensorMap = field(default_factory=TensorMap)
     sizes: SizeNodes | None = None
     last_first: fx.Node | None = None
-    autocast_nodes: list[fx.Node] = field(default_factory=list)
+    autocast_nodes: list[fx.Node | None] = field(default_factory=list)
     mask_rows: dict[int, tuple[Any, int, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -102,7 +102,8 @@ def casting_key(func: OpOverload) -> DispatchKey | None:
     """The dispatch key of the kernel that casts the arguments of `func`, where autocast is on; None without one."""
     for device, key in _KEYS:
         if torch.is_autocast_enabled(device) and _has_kernel(func, key):
-            return getattr(DispatchKey, key)  # type: ignore[no-any-return]
+            found: DispatchKey = getattr(DispatchKey, key)
+            return found
     return None
 
 

@@ -36,8 +36,8 @@ _INTEGERS = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.
 
 
 @dataclass
-class _Again(Branch):
-    """A branch whose sides come to the subscript again, with what they know of the number."""
+class Again(Branch):
+    """A branch whose sides come to the instruction again, with what they know of a number."""
 
     def begin(self, truth: bool) -> Callable[[Level | None], None]:
         def start(level: Level | None) -> None:
@@ -47,7 +47,7 @@ class _Again(Branch):
 
 
 @dataclass
-class _Bound(_Again):
+class _Bound(Again):
     """Whether the number is within a bound; the other side raises an IndexError."""
 
     def first_join(self) -> int:
@@ -60,7 +60,7 @@ class _Bound(_Again):
 
 
 @dataclass
-class _Half(_Again):
+class _Half(Again):
     """Whether the number is one of the lower half."""
 
     is_value: bool

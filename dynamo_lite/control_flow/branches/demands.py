@@ -7,15 +7,14 @@ side makes the call with one value; the facts of the side answer further questio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any
 
 import torch
 
-from dynamo_lite.capture.graph.level import Level
-from dynamo_lite.control_flow.branches.branch import Branch
+from dynamo_lite.control_flow.branches.choices import Again
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
@@ -68,14 +67,8 @@ def call_natively(
 
 
 @dataclass
-class _OneValue(Branch):
+class _OneValue(Again):
     """Whether the number is one of the values that remain; each side comes to the call again."""
-
-    def begin(self, truth: bool) -> Callable[[Level | None], None]:
-        def start(level: Level | None) -> None:
-            self.frame.pc = self.at
-
-        return start
 
     def assert_not(self, raised: list[bool], sides: dict[bool, Side]) -> Any:
         """The call is made again after the assertion, which is a fact then."""

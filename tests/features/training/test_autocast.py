@@ -82,7 +82,7 @@ class Cast(Step):
 def test_twenty_steps_equal_eager(name: str, cache: bool) -> None:
     program = compare(lambda: Cast(MODELS[name](), cache=cache))
     used = {str(node.target) for node in program.graph.nodes}
-    assert any("to" in name and "copy" in name or name.endswith("to.dtype") for name in used)
+    assert any(("to" in name and "copy" in name) or name.endswith("to.dtype") for name in used)
 
 
 @pytest.mark.parametrize("name", ["mlp", "tied"])
