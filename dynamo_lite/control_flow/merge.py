@@ -90,6 +90,9 @@ class Merge:
         self.native = native
         self.choice: Callable[[Any, Any], Any] | None = None
         """Merges two ints, or two bools, into one expression, for a branch on sizes."""
+        self.carries_sizes = False
+        """Whether a choice is carried on while a variable has a size of 1 on one side only: an operator broadcasts one
+        and takes the other as it is."""
         self.rebound: Any = None
         """Determines which lists and dicts an iteration of a loop creates anew (loops/rebound.py)."""
         self.made: list[tuple[Any, Any]] = []  # such containers of the last results, and copies of them
@@ -179,6 +182,13 @@ class Merge:
             raise Differs(f"{odd[0]!r} is there on one side only" if odd else "its keys, or their order, differ")
         parts = [(k, self._part(a, b, f"[{k!r}]")) for k, a, b in zip(left, left.values(), right.values())]
         return lambda: {k: part() for k, part in parts}
+
+
+def has_one_on_one_side(left: Any, right: Any) -> bool:
+    """Whether two tensors differ in a size that is 1 in one of them: what the result's size means is open."""
+    if not (is_tensor(left) and is_tensor(right)) or left.dim() != right.dim():
+        return False
+    return any((type(a) is int and a == 1) != (type(b) is int and b == 1) for a, b in zip(left.shape, right.shape))
 
 
 # -- rules: (merge, left, right) → a plan, or None to leave the pair to the next rule; raises Differs ------------------

@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
-from dynamo_lite.control_flow.states import FrameState, Side, cannot_merge
+from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe, has_one_on_one_side
+from dynamo_lite.control_flow.states import FrameState, Side, SizesDiffer, cannot_merge
 from dynamo_lite.control_flow.unlike.constants import are_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
@@ -52,6 +52,8 @@ def plan_frame(
                 try:
                     variables.append(merge.plan(a, b))
                     unmerged.pop(index, None)
+                    if merge.carries_sizes and has_one_on_one_side(a, b):
+                        unmergeable.append(index)
                     continue
                 except Differs as error:
                     why = (f"{names[index]}{error.what}: {error.why}" if error.what else error.why) + where
@@ -78,6 +80,8 @@ def _plan_stack(merge: Merge, left: FrameState, right: FrameState) -> list[Plan]
     parts = []
     merge.place = "the value of an expression"
     for a, b in zip(left.stack, right.stack):
+        if merge.carries_sizes and has_one_on_one_side(a, b):
+            raise SizesDiffer("branch-differs", on_stack=True)
         try:
             parts.append(merge.plan(a, b))
         except Differs as error:

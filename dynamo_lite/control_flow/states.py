@@ -29,6 +29,10 @@ class NoJoin(CannotMerge):
     """The sides of a branch can be merged nowhere in a caller of its frame; nothing is recorded."""
 
 
+class SizesDiffer(CannotMerge):
+    """The value of an expression has a size of 1 on one side only. It can be merged if no later join helps."""
+
+
 class HeldElsewhere(CannotMerge):
     """A side moves an iterator on that is held elsewhere, too, as in a variable of the caller."""
 

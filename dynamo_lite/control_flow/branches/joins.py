@@ -7,7 +7,7 @@ from typing import Final
 
 from dynamo_lite.control_flow.branches.side_ends import Merged, merge_sides
 from dynamo_lite.control_flow.interfaces import Forked
-from dynamo_lite.control_flow.states import CannotMerge, HeldElsewhere, JoinsLater, Side
+from dynamo_lite.control_flow.states import CannotMerge, HeldElsewhere, JoinsLater, Side, SizesDiffer
 from dynamo_lite.interpreter.flow import END, FlowGraph
 
 _CARRIED_ON = 100
@@ -46,14 +46,15 @@ class Joins:
         """The merge of two sides that have run to `at`; None if they are to be run to another join, or in the
         caller."""
         on_stack, unmergeable = False, []
+        is_final = self.is_last or self.first == END or self.is_enough()
         try:
-            merged = merge_sides(self.branch, left, right)
+            merged = merge_sides(self.branch, left, right, carries_sizes=not is_final)
             if merged.unmergeable and self._begins():
                 return None
         except CannotMerge as error:
             if self._begins():
                 return None
-            if self.number == 0:
+            if self.number == 0 and not isinstance(error, SizesDiffer):
                 self.problem = error
             may_help = error.id == "branch-differs" or isinstance(error, HeldElsewhere)
             if left.pc == right.pc == END and may_help and not (self.stays or self.is_enough()):
@@ -64,7 +65,7 @@ class Joins:
             on_stack = error.on_stack
         else:
             unmergeable = merged.unmergeable
-            if not unmergeable or self.is_last or self.first == END or self.is_enough():
+            if not unmergeable or is_final:
                 return merged
         self._later(unmergeable, on_stack)
         return None

@@ -30,8 +30,8 @@ class Merged:
     unmergeable: list[int]
 
 
-def merge_sides(branch: Forked, left: Side, right: Side) -> Merged:
-    """The plan of the merge. Raises CannotMerge."""
+def merge_sides(branch: Forked, left: Side, right: Side, carries_sizes: bool = False) -> Merged:
+    """The plan of the merge. Raises CannotMerge. carries_sizes: as of `Merge`."""
     for side in (left, right):
         if side.problem is not None:
             raise side.problem
@@ -44,6 +44,7 @@ def merge_sides(branch: Forked, left: Side, right: Side) -> Merged:
     assert left.state is not None and right.state is not None
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
     merge.choice = branch.choice
+    merge.carries_sizes = carries_sizes and branch.choice is None
     end, unmergeable = _plan_end(branch, merge, left, right)
     of_list = partial(plan_list, branch.tracer, merge, (left, right))
     over = [callee for callee, _ in branch.callees]

@@ -25,7 +25,7 @@ from dynamo_lite.symbolic_shapes.expressions.printer import to_python
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, FloatRelation, Junction, not_
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.sizes import decisions_in_c
+from dynamo_lite.tracing.sizes import deciding_inputs, decisions_in_c
 from dynamo_lite.tracing.sizes.builtin_calls import asks
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
@@ -83,6 +83,8 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
     if not frames and tracer.sees_python:  # what the program returned is read after its end
         return row.error(id, what, _FOR_TEXTS, question.origin.stack or ())
     error = row.error(id, what, _instead(checks, instead, question, own is named), frames)
+    if by_value := deciding_inputs.advice(tracer, asked):
+        error.suggest(by_value, last=True)
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
     return error

@@ -1,0 +1,48 @@
+"""A refusal that rests on the data of inputs alone proposes to give them by value; the proposal works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import dynamo_lite
+from dynamo_lite.errors import DataDependent
+
+X = torch.linspace(-1, 1, 6)
+WEIGHT = torch.nn.Parameter(torch.ones(6))
+
+DECIDED: dict[str, Callable[[Tensor, Tensor], Any]] = {
+    "pooled": lambda x, n: F.adaptive_avg_pool1d(x[None], n.item()),
+    "linspace": lambda x, n: torch.linspace(0, 1, n.item()) + x.sum(),
+    "computed": lambda x, n: torch.linspace(0, 1, (n * 2 + 1).clamp(max=9).item()) + x.sum(),
+}
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_it_is_proposed_and_works(name: str) -> None:
+    program, n = DECIDED[name], torch.tensor(2)
+    with pytest.raises(DataDependent) as refusal:
+        dynamo_lite.export(program, (X, n))
+    text = str(refusal.value)
+    proposal = 'export(..., constants={"n": None})'
+    assert proposal in " ".join(text.split())
+    module = dynamo_lite.export(program, (X, n), constants={"n": None}).module()
+    torch.testing.assert_close(module(X, n), program(X, n))
+
+
+OTHERS: dict[str, Callable[[Tensor, Tensor], Any]] = {
+    "a parameter decides too": lambda x, n: F.adaptive_avg_pool1d(x[None], (n * WEIGHT.sum()).long().item()),
+    "random": lambda x, n: F.adaptive_avg_pool1d(x[None], torch.randint(1, 3, ()).item()),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_it_is_not_proposed(name: str) -> None:
+    with pytest.raises(DataDependent) as refusal:
+        dynamo_lite.export(OTHERS[name], (X, torch.tensor(2)))
+    assert "constants=" not in str(refusal.value)
