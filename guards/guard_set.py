@@ -15,6 +15,9 @@ from dynamo_lite.option_types import Weights, choices
 
 from .tree import brief_line
 
+_ON_VALUES = frozenset({"tensor", "python", "equals", "items", "set", "length", "empty", "filled", "contents"})
+"""The kinds that `print(guards)` shows."""
+
 
 class GuardSet(Sequence[Guard]):
     """Guards in the order in which they were found, and the one function that checks them.
@@ -109,8 +112,18 @@ class GuardSet(Sequence[Guard]):
             value = guard.source.follow(call)
         return KINDS[guard.kind].found(value, guard.expected)
 
-    def _repr_html_(self) -> str:
+    def __repr__(self) -> str:
+        return f"<GuardSet: {len(self)} guards>"
 
+    def __str__(self) -> str:
+        """The guards on values and sizes, with the line that needed each, and the number of the others."""
+        shown = [guard for guard in self._guards if guard.kind in _ON_VALUES]
+        rows = [f"  {guard.text}" + (f"  # {line}" if (line := brief_line(guard)) else "") for guard in shown]
+        others = len(self) - len(shown)
+        rest = [f"  and {others} on types, code, weights and torch's state; tree() shows all"] if others else []
+        return "\n".join([f"{len(self)} guard{'s' if len(self) != 1 else ''}", *rows, *rest])
+
+    def _repr_html_(self) -> str:
         return as_html(self._guards)
 
     def tree(self, lines: bool = True) -> str:

@@ -167,7 +167,11 @@ class Refusing(Observer):
 
 
 class Notes(dict[str, tuple[UserFrame, ...]]):
-    """`program.notes`: a dict that notebooks show as a list, each note with the line that it is about."""
+    """`program.notes`: a dict that is printed, and shown by notebooks, as a list: each note with the line that it is
+    about."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"- {text}{_line_of(frames)}" for text, frames in self.items()) or "no notes"
 
     def _repr_html_(self) -> str:
         if not self:
@@ -176,8 +180,18 @@ class Notes(dict[str, tuple[UserFrame, ...]]):
         return f"<ul>{rows}</ul>"
 
 
+def _own_frame(frames: tuple[UserFrame, ...]) -> UserFrame | None:
+    """The innermost frame of the user's own code, or of any code."""
+    return next((frame for frame in reversed(frames) if not frame.is_library), frames[-1] if frames else None)
+
+
+def _line_of(frames: tuple[UserFrame, ...]) -> str:
+    own = _own_frame(frames)
+    return "" if own is None else f"  ({own.filename}:{own.lineno})"
+
+
 def _place(frames: tuple[UserFrame, ...]) -> str:
-    own: Any = next((frame for frame in reversed(frames) if not frame.is_library), frames[-1] if frames else None)
+    own = _own_frame(frames)
     if own is None:
         return ""
     where = f"{own.filename}:{own.lineno}"
