@@ -66,6 +66,6 @@ def _inputs_behind(recorder: Any, makers: Iterable[fx.Node | None]) -> set[int]:
 
 
 def _is_small(value: Any) -> bool:
-    if not isinstance(value, torch.Tensor) or value._has_symbolic_sizes_strides:  # type: ignore[attr-defined]
+    if not isinstance(value, torch.Tensor) or value._has_symbolic_sizes_strides:
         return False
     return value.numel() <= _MOST_ELEMENTS
