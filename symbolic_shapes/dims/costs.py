@@ -11,7 +11,8 @@ from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended
 
 def costs(table: DimTable, definitions: Mapping[str, DimSpec]) -> list[str]:
     """A sentence for each named dimension that takes fewer sizes with its new definition."""
-    promised = {spec.name: spec for spec in table.specs if isinstance(spec, Named)}
+    promised = {spec.root.name: spec.root for spec in table.specs if isinstance(spec, Derived)}
+    promised |= {spec.name: spec for spec in table.specs if isinstance(spec, Named)}
     rows = [(promised[name], spec) for name, spec in definitions.items() if name in promised]
     return [f"{old.name} takes {text}" for old, new in rows if (text := _left(old, new)) is not None]
 

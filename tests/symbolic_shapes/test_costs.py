@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dynamo_lite.symbolic_shapes.dims.costs import _left
+from dynamo_lite.symbolic_shapes.dims.costs import _left, costs
 from dynamo_lite.symbolic_shapes.dims.specs import Auto, Constant, Derived, DimSpec, InvalidSpec, Named
 from dynamo_lite.symbolic_shapes.expressions.expr import INF
 
@@ -73,3 +74,11 @@ CASES = {
 @pytest.mark.parametrize("old, new, text", CASES.values(), ids=CASES)
 def test_words(old: Named, new: DimSpec, text: str | None) -> None:
     assert _left(old, new) == text
+
+
+def test_the_root_of_a_derived_dim_is_a_promise_as_well() -> None:
+    """`2 * n` is given, and n has to be even."""
+    root = Named("n", 1, 128)
+    table = SimpleNamespace(specs=[Derived(root, 2, 0)])
+    found = costs(table, {"n": Derived(Named("_n", 1, 64), 2, 0)})  # type: ignore[arg-type]
+    assert found == ["n takes 64 of the 128 sizes that it promises: multiples of 2"]
