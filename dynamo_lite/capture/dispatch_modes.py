@@ -112,8 +112,8 @@ class OperatorMode(ProxyTorchDispatchMode):
         keeps_graph = self._recorder.memory is Memory.AUTOGRAD
         if keeps_graph and (key := casting_key(func)) is not None:
             return self._recorder.guarded(self._with_casts, partial(func._op_dk, key), args, kwargs)
-        if facts.by_parts or (keeps_graph and _is_composite(func)):
-            return self._recorder.guarded(self._by_parts, func.decompose, args, kwargs)
+        if facts.by_parts or (keeps_graph and torch.is_grad_enabled() and _is_composite(func)):
+            return self._recorder.guarded(self._by_parts, _composite_kernel(func), args, kwargs)
         if self._recorder.lowering:
             with functorch.outermost():
                 return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
@@ -143,6 +143,17 @@ class OperatorMode(ProxyTorchDispatchMode):
         casts of autocast's: they would be found outside of it."""
         with disable_autocast_cache() if self._recorder.levels else nullcontext():
             return self._by_parts(kernel, args, kwargs)
+
+
+_OTHER_IN_PYTHON = frozenset({torch.ops.aten.dropout.default})
+"""Composite operators whose kernel in Python rounds otherwise than eager's in C++ (bfloat16; torch 2.13.0)."""
+
+
+@cache
+def _composite_kernel(func: OpOverload) -> Callable[..., Any]:
+    if func in _OTHER_IN_PYTHON:
+        return partial(func._op_dk, DispatchKey.CompositeImplicitAutograd)
+    return func.decompose
 
 
 @cache

@@ -52,6 +52,7 @@ class Convolutions(nn.Module):
 MODELS: dict[str, Callable[[], nn.Module]] = {
     "mlp": mlp,
     "normalised": lambda: nn.Sequential(nn.Linear(3, 8), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 2), nn.Softmax(-1)),
+    "rounded": lambda: nn.Sequential(nn.Linear(3, 8), nn.SiLU(), nn.Dropout(0.3), nn.Linear(8, 2)),
     "tied": Tied,
     "attention": Attention,
     "convolutions": Convolutions,
