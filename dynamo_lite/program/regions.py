@@ -152,7 +152,8 @@ def _cut(
     """Moves `region` into a sub-graph. Returns the nodes that call it: the attribute, the call, and its results."""
     inside = set(region)
     inputs = list(dict.fromkeys(a for node in region for a in node.all_input_nodes if a not in inside))
-    outputs = [node for node in region if any(user not in inside for user in node.users)] or _last_tensor(region)
+    outputs = [node for node in region if any(user not in inside for user in node.users)]
+    outputs = outputs or _last_tensor(region) or _last_tensor(inputs)
     name = next(name for n in count(1) if (name := f"submod_{n}") not in modules)
     modules[name] = fx.GraphModule(dict(inner), _sub_graph(region, inputs, outputs), class_name=name)
     stack = {"nn_module_stack": marker.meta["nn_module_stack"]}
@@ -169,7 +170,8 @@ def _cut(
         for index, node in enumerate(outputs):
             result = graph.create_node("call_function", operator.getitem, (call, index), {}, name="getitem")
             result.meta = dict(node.meta)
-            node.replace_all_uses_with(result, delete_user_cb=lambda user: user not in inside)
+            if node in inside:
+                node.replace_all_uses_with(result, delete_user_cb=lambda user: user not in inside)
             results.append(result)
     for node in reversed(region):
         graph.erase_node(node)
@@ -177,7 +179,8 @@ def _cut(
 
 
 def _last_tensor(region: list[fx.Node]) -> list[fx.Node]:
-    """The result of a region without used results (it changes a buffer): torch cannot load a call without any."""
+    """The result of a region without used results (it changes a buffer): torch cannot load a call without any. For
+    operators that return nothing (`_foreach_mul_`) it is one of the inputs."""
     return next(([node] for node in reversed(region) if isinstance(node.meta.get("val"), torch.Tensor)), [])
 
 

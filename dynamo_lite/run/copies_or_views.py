@@ -10,16 +10,16 @@ constant it depends on the strides of the inputs: then it is a query of the layo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload
-from dynamo_lite.capture.alias_analysis import written_arguments
+from dynamo_lite.capture.alias_analysis import AliasAnalysis, written_arguments
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.kernels.layout_questions import Copy, joined
+from dynamo_lite.capture.kernels.layout_questions import COPIES_OR_VIEWS, Copy, joined
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
@@ -41,6 +41,35 @@ def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
             _ask(env, copy.layout, copy.where)
         else:
             recorder.layout.asked.add("strides")
+
+
+def depends_on_side(
+    recorder: Recorder, laid_out: Mapping[fx.Node, Any], contiguous: set[fx.Node], results: Iterable[torch.Tensor]
+) -> Any:
+    """Where a branch ended whose sides lay a result out differently, if what comes of that is visible; None otherwise.
+
+    The result is contiguous in the program: `reshape` and `contiguous` view it, and what is computed from it. In eager
+    they may copy. That shows where that memory is changed later, or returned under two names. contiguous: what
+    `contiguous()` has been called of, and was.
+    """
+    nodes = [*recorder.level.graph.nodes]
+    unlike = {node: mark for node, mark in laid_out.items() if node.graph is recorder.level.graph}
+    if not unlike:
+        return None
+    for node in nodes:
+        marks = [unlike[argument] for argument in node.all_input_nodes if argument in unlike]
+        if marks:
+            unlike.setdefault(node, marks[0])
+    analysis = AliasAnalysis(recorder)
+    returned = [analysis.roots.get(recorder.node_of(result), frozenset()) for result in results]
+    for index, node in enumerate(nodes):
+        if node not in unlike or not (node.target in COPIES_OR_VIEWS or node in contiguous):
+            continue
+        roots = analysis.roots[node]
+        is_changed = any(roots & analysis.writes.get(later, frozenset()) for later in nodes[index + 1 :])
+        if is_changed or sum(bool(roots & others) for others in returned) > 1:
+            return unlike[node]
+    return None
 
 
 def _keys(copy: Copy) -> set[int]:

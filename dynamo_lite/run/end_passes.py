@@ -35,6 +35,7 @@ from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 from dynamo_lite.tracing.tensors import numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
@@ -171,7 +172,13 @@ def _shared_memory(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
-    copies_or_views.check(run.recorder, [leaf for leaf in run.outputs.leaves if isinstance(leaf, torch.Tensor)])
+    results = [leaf for leaf in run.outputs.leaves if isinstance(leaf, torch.Tensor)]
+    copies_or_views.check(run.recorder, results)
+    unlike = run.tracer.own(UnlikeSides)
+    mark = copies_or_views.depends_on_side(run.recorder, unlike.laid_out, unlike.contiguous, results)
+    if mark is not None:
+        why = "reshape() or contiguous() of its result is a view or a copy, as the side goes, and that is visible"
+        raise run.tracer.refusal("branch-unsupported", mark, why=why)
 
 
 def _custom_operators(run: FinishedRun, call: CallRecord) -> None:

@@ -471,3 +471,12 @@ def test_what_traces_the_module_finds_the_operator() -> None:
     traced = torch.export.export(module, (torch.ones(3),))
     assert any(node.target is torch.ops.higher_order.cond for node in traced.graph.nodes)
     torch.testing.assert_close(traced.module()(-torch.ones(3)), module(-torch.ones(3)))
+
+
+def test_a_gradient_transform_over_the_module() -> None:
+    """torch's cond has no rule for torch.func.grad; the module takes the side, as eager's `if` does."""
+    module = dynamo_lite.export(lambda x: (x * 2 if x.sum() > 0 else x**2).sum(), (torch.ones(3),)).module()
+    for x in (torch.ones(3), -torch.ones(3)):
+        expected = torch.full((3,), 2.0) if x[0] > 0 else 2 * x
+        torch.testing.assert_close(torch.func.grad(module)(x), expected)
+        torch.testing.assert_close(torch.func.jvp(module, (x,), (torch.ones(3),))[1], expected.sum())

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.export import Dim
 
 import dynamo_lite
+from dynamo_lite.errors import GraphBreak
 
 
 def branch(x: Tensor) -> Any:
@@ -104,3 +105,75 @@ def test_strides_behind_sides_that_are_contiguous_in_their_own_sizes(rows: int) 
 def test_strides_behind_sides_that_lie_otherwise() -> None:
     with pytest.raises(dynamo_lite.DynamoLiteError):
         dynamo_lite.export(strides_of_transposed, (torch.randn(6, 3),), dynamic_shapes=({0: Dim("rows", min=1)},))
+
+
+CopyOrView = Callable[[Tensor, Tensor], Any]
+
+
+def _two_layouts(x: Tensor, t: Tensor) -> Tensor:
+    y: Tensor = x.t() * 2 if t else x * 2
+    return y
+
+
+def _written_reshape(x: Tensor, t: Tensor) -> Tensor:
+    y = _two_layouts(x, t)
+    y.reshape(-1).add_(1)
+    return y
+
+
+def _written_contiguous(x: Tensor, t: Tensor) -> Tensor:
+    y = _two_layouts(x, t)
+    y.contiguous().mul_(3)
+    return y
+
+
+def _two_names(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+    y = _two_layouts(x, t)
+    return y.reshape(-1), y
+
+
+def _computed_from_it(x: Tensor, t: Tensor) -> Tensor:
+    y = _two_layouts(x, t) + 1
+    y.flatten().add_(1)
+    return y
+
+
+def _dimensions_by_data(x: Tensor, t: Tensor) -> Tensor:
+    y = x.permute((1, 0) if t else (0, 1)) * 2
+    y.flatten().mul_(2)
+    return y
+
+
+@pytest.mark.parametrize(
+    "program", [_written_reshape, _written_contiguous, _two_names, _computed_from_it, _dimensions_by_data]
+)
+def test_a_view_or_a_copy_as_the_side_goes_is_refused_where_it_shows(program: CopyOrView) -> None:
+    """The program viewed what eager copies on one side."""
+    with pytest.raises(GraphBreak, match="view or a copy, as the side goes"):
+        dynamo_lite.export(program, (torch.arange(9.0).reshape(3, 3), torch.tensor(True)))
+
+
+def _values_alone(x: Tensor, t: Tensor) -> Tensor:
+    return _two_layouts(x, t).reshape(-1) + 1
+
+
+def _copied_first(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+    y = _two_layouts(x, t)
+    z = y.reshape(-1).clone()
+    z.add_(1)
+    return z, y
+
+
+def _one_layout(x: Tensor, t: Tensor) -> Tensor:
+    y = x * 3 if t else x * 2
+    y.reshape(-1).add_(1)
+    return y
+
+
+@pytest.mark.parametrize("program", [_values_alone, _copied_first, _one_layout])
+def test_where_it_does_not_show_it_is_captured(program: CopyOrView) -> None:
+    x = torch.arange(9.0).reshape(3, 3)
+    module = dynamo_lite.export(program, (x.clone(), torch.tensor(True))).module()
+    for truth in (True, False):
+        expected = program(x.clone(), torch.tensor(truth))
+        torch.testing.assert_close(module(x.clone(), torch.tensor(truth)), expected, rtol=0, atol=0)

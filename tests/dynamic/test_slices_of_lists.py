@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -252,3 +253,82 @@ def test_a_promise_that_is_lost_names_what_the_captured_program_lacks() -> None:
 
     with pytest.raises(dynamo_lite.ConstraintViolation, match="no size below 2"):
         dynamo_lite.export(forward, (of(10),), dynamic_shapes=({0: Dim("rows", min=1, max=40)},))
+
+
+def _rest_of_pieces(x: Tensor) -> Tensor:
+    for piece in x.split(4)[1:]:
+        return piece * 2
+    return x * 3
+
+
+def _next_or_first(x: Tensor) -> Tensor:
+    pieces = iter(x.split(4))
+    first = next(pieces)
+    return next(pieces, first) * 2
+
+
+def _stop_is_caught(x: Tensor) -> Tensor:
+    pieces = iter(x.split(4))
+    first = next(pieces)
+    try:
+        return next(pieces) * 2
+    except StopIteration:
+        return first * 3
+
+
+def _last_of_both(x: Tensor) -> Tensor:
+    pieces = iter(x.split(4))
+    return [next(pieces), *pieces][-1] * 2
+
+
+def _begun_generator(x: Tensor) -> Tensor:
+    pieces = (piece * 2 for piece in x.split(4))
+    return torch.cat([next(pieces) * 3, *pieces])
+
+
+def _rows_after_the_first(x: Tensor) -> Tensor:
+    rows = iter(x.unbind(0))
+    return torch.stack([next(rows) * 3, *[row * 2 for row in rows]])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize(
+    "program",
+    [_rest_of_pieces, _next_or_first, _stop_is_caught, _last_of_both, _begun_generator, _rows_after_the_first],
+)
+def test_no_item_is_left(program: Callable[[Tensor], Tensor], rows: int) -> None:
+    """A tensor without rows has one empty piece, and a list of no pieces none."""
+    exported = dynamo_lite.export(program, (torch.randn(rows, 2),), dynamic_shapes=({0: Dim.AUTO},)).module()
+    for count in range(1, 12):
+        x = torch.randn(count, 2)
+        try:
+            found = exported(x)
+        except dynamo_lite.InputMismatch:
+            assert count != rows
+            continue
+        torch.testing.assert_close(found, program(x))
+
+
+def test_one_row_and_a_named_dim() -> None:
+    """An operator that returns no tensor: the number of rows that are left."""
+
+    def program(x: Tensor) -> Tensor:
+        rows = iter(x.unbind(0))
+        first = next(rows)
+        return next(rows, first) * 2
+
+    with pytest.raises(dynamo_lite.errors.ConstraintViolation):
+        dynamo_lite.export(program, (torch.ones(1, 2),), dynamic_shapes=({0: Dim("n", min=1, max=40)},))
+
+
+def test_pieces_of_rows_whose_input_requires_grad() -> None:
+    def program(x: Tensor) -> Tensor:
+        total = x[0] * 0
+        for piece in x.split(4):
+            for row in piece:
+                total = total * 0.9 + row
+        return total
+
+    x = torch.randn(10, 3, requires_grad=True)
+    module = dynamo_lite.export(program, (x,), dynamic_shapes=({0: Dim.AUTO},)).module()
+    torch.testing.assert_close(module(x), program(x))

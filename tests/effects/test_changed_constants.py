@@ -310,3 +310,50 @@ def test_a_tensor_that_c_code_makes_in_each_call_is_no_state() -> None:
         return
     for _ in range(3):
         torch.testing.assert_close(module(X), forward(X))
+
+
+def test_an_export_leaves_the_memory_of_a_constant_resizable() -> None:
+    """A fingerprint read it through numpy, after which its storage could not be resized, and a later export took it for
+    an array's."""
+    constant, model = torch.zeros(3), nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: Tensor) -> Tensor:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        return x * constant
+
+    dynamo_lite.export(step, (X,))
+    assert constant.untyped_storage().resizable()
+
+    def later(x: Tensor) -> Tensor:
+        constant.add_(x)
+        return constant * 1
+
+    torch.testing.assert_close(dynamo_lite.export(later, (X,)).module()(X), X)
+
+
+def test_a_region_of_operators_that_return_nothing_is_loaded() -> None:
+    class Scaled(nn.Module):
+        scale: Tensor
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("scale", torch.ones(3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            with torch.no_grad():
+                torch._foreach_mul_([self.scale], 2)
+            return x * 3
+
+    program, file = dynamo_lite.export(Scaled(), (X,)), io.BytesIO()
+    dynamo_lite.save(program, file)
+    file.seek(0)
+    module = dynamo_lite.load(file).module()
+    for count in (1, 2):
+        torch.testing.assert_close(module(X), X * 3)
+        torch.testing.assert_close(module.scale, torch.full((3,), 2.0**count))
+    decomposed = dynamo_lite.export(Scaled(), (X,)).run_decompositions().module()
+    decomposed(X)
+    torch.testing.assert_close(decomposed.scale, torch.full((3,), 2.0))

@@ -203,7 +203,8 @@ class Fingerprint:
         is_fake = isinstance(tensor, FakeTensor)
         if entry.kind is not LiftedKind.CONSTANT or tensor.device.type == "meta" or is_fake:
             return id(tensor)
-        content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        copy = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)  # numpy's memory cannot be resized
+        content = copy.reshape(-1).view(torch.uint8).numpy().tobytes()
         return (str(tensor.dtype), tuple(tensor.shape), hashlib.sha256(content).hexdigest())
 
     def _row(self, node: fx.Node) -> Any:

@@ -61,7 +61,7 @@ class KnownResults:
             if SHADOW:
                 sizes = (self._env, call.facts)
                 return static_cache.MISS, lambda out: operator_rules.check(func, said, args, kwargs, out, *sizes)
-            if said.tensors[0].whole:
+            if said.tensors and said.tensors[0].whole:
                 return tensors_among([*args, *kwargs.values()])[said.tensors[0].source], None  # type: ignore[index]
             symbolic.say(call, args, kwargs, said)
             out = symbolic.recall(call, args, kwargs, memory)

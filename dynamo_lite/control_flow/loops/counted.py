@@ -161,7 +161,7 @@ class RowRounds(Rounds):
         return self.tensor.select(self.dim, at)
 
     def items(self, count: int) -> list[Any]:
-        return list(self.tensor.unbind(self.dim))
+        return list(self.tensor.unbind(self.dim))[:count]
 
     @property
     def kind(self) -> Any:
@@ -196,7 +196,7 @@ class PieceRounds(Rounds):
         yield lt(_unwrapped(self.tracer, at * self.size), _unwrapped(self.tracer, self.length))
 
     def items(self, count: int) -> list[Any]:
-        return list(self.tensor.split(self.size, self.dim))
+        return list(self.tensor.split(self.size, self.dim))[:count]  # a tensor without rows has one empty piece
 
     @property
     def kind(self) -> Any:

@@ -15,6 +15,7 @@ import torch
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _ASKS = ("stride", "is_contiguous", "storage_offset", "as_strided", "as_strided_", "dim_order")
@@ -23,12 +24,16 @@ _ASKS = ("stride", "is_contiguous", "storage_offset", "as_strided", "as_strided_
 def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor, result: Any = None) -> None:
     """Note whether two tensors that become one result may be laid out differently, or `result` differently from them:
     the sides may have equal strides that the operator does not keep."""
-    if a.layout is not torch.strided or tracer.unlike_layouts:
+    if a.layout is not torch.strided:
         return
     tensors = [tensor for tensor in (a, b, result) if is_tensor(tensor)]
     if all(_is_contiguous(tracer, tensor) for tensor in tensors):
         return  # each in its own sizes
-    tracer.unlike_layouts = not all(_strides_equal(tracer, a, other) for other in tensors[1:])
+    if all(_strides_equal(tracer, a, other) for other in tensors[1:]):
+        return
+    tracer.unlike_layouts = True
+    if is_tensor(result):
+        tracer.own(UnlikeSides).laid_out[tracer.recorder.node_of(result)] = tracer.mark()
 
 
 def _strides_equal(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -72,7 +77,17 @@ def _rule(otherwise: Any) -> Callable[..., Any]:
     return rule
 
 
+def _note_contiguous(otherwise: Any) -> Callable[..., Any]:
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if tracer.unlike_layouts and args and is_tensor(args[0]):
+            tracer.own(UnlikeSides).contiguous.add(tracer.recorder.node_of(args[0]))
+        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+
+    return rule
+
+
 def attach(rules: dict[int, Any]) -> None:
     """Put the rules into a tracer's table, before those that are there."""
     for fn in [*(getattr(torch.Tensor, name) for name in _ASKS), torch.as_strided]:
         rules[id(fn)] = _rule(rules.get(id(fn)))
+    rules[id(torch.Tensor.contiguous)] = _note_contiguous(rules.get(id(torch.Tensor.contiguous)))

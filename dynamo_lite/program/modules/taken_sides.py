@@ -33,12 +33,16 @@ def taken_side(condition: Any, true_fn: Side, false_fn: Side, operands: Sequence
 def taken_side_by_data(condition: Any, true_fn: Side, false_fn: Side, operands: Sequence[Any]) -> Any:
     """As `taken_side`; a tensor decides as well where nothing traces the call."""
     if type(condition) is torch.Tensor and not torch.compiler.is_compiling() and not _is_traced():
-        return (true_fn if condition.item() else false_fn)(*operands)
+        try:
+            condition = bool(condition.item())
+        except RuntimeError:  # under torch.vmap it has many truths
+            if maybe_current_level() is None:
+                raise
     return taken_side(condition, true_fn, false_fn, operands)
 
 
 def _is_traced() -> bool:
-    return bool(_len_torch_dispatch_stack()) or maybe_current_level() is not None or torch.jit.is_tracing()
+    return bool(_len_torch_dispatch_stack()) or torch.jit.is_tracing()
 
 
 def run_taken_sides(module: fx.GraphModule) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
+from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
@@ -20,7 +21,9 @@ class UnlikeSides(FeatureState):
     result under no_grad may be an argument in eager. asked: the questions that results answer
     otherwise. parameters: results that are parameters in eager, by id. cut: what no gradient
     of another call may go to: results that are detached, since in the example they require grad on no side, and what
-    loops under no_grad carry. lost: results whose
+    loops under no_grad carry. laid_out: results whose strides in eager depend on the side; they are contiguous here.
+    contiguous: tensors that `contiguous()` was called of behind such a branch.
+    lost: results whose
     gradient eager has in the example and the program has not, and why. unsure: writes to what later calls see, which
     requires grad on one side only."""
 
@@ -32,6 +35,8 @@ class UnlikeSides(FeatureState):
         self.asked: set[str] = set()
         self.parameters: dict[int, torch.Tensor] = {}
         self.cut: set[fx.Node] = set()
+        self.laid_out: dict[fx.Node, Mark] = {}
+        self.contiguous: set[fx.Node] = set()
         self.lost: dict[fx.Node, str] = {}
         self.unsure: set[fx.Node] = set()
         self.needs_no_grad: tuple[str, ...] = ()  # why the program is called without gradients only

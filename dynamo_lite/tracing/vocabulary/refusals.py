@@ -258,8 +258,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "constant-mutated": Refusal(
         errors.UnsupportedEffect,
-        "The program changes {target} in place, a tensor that is neither an input nor a registered buffer, and that "
-        "shows memory which is not its own (a numpy array's, another tensor's).",
+        "The program changes {target} in place, which is neither an input nor a registered buffer, and cannot become a "
+        "buffer: it is on a numpy array's memory or shares another tensor's, or strict=False is given.",
         "register a tensor with its own memory as a buffer (register_buffer), or clone() it first.",
     ),
     "constant-shares-memory": Refusal(
