@@ -216,15 +216,15 @@ def plain_attributes(program: Any) -> dict[str, Any]:
     return found
 
 
-_ATOMS = (int, float, str, bool, type(None))
+_PLAIN_VALUES = (int, float, str, bool, type(None))
 
 
 def _is_plain(value: Any) -> bool:
     if type(value) in (list, tuple, set):
-        return all(type(item) in _ATOMS for item in value)
+        return all(type(item) in _PLAIN_VALUES for item in value)
     if type(value) is dict:
-        return all(type(item) in _ATOMS for row in value.items() for item in row)
-    return type(value) in _ATOMS
+        return all(type(item) in _PLAIN_VALUES for row in value.items() for item in row)
+    return type(value) in _PLAIN_VALUES
 
 
 def is_out_of_memory(error: BaseException) -> bool:

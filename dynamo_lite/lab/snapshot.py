@@ -25,7 +25,10 @@ from torch.nn.parameter import is_lazy
 from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack, _len_torch_function_stack
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
-_ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, BuiltinFunctionType, ModuleType)
+_PLAIN_VALUES = (
+    *(int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device),
+    *(BuiltinFunctionType, ModuleType),
+)
 _LRU = type(functools.lru_cache(lambda: None))
 _SEQUENCES: tuple[Any, ...] = ([], (), range(0), {}, "")
 _BUILT_IN_ITERATORS = tuple(type(iter(x)) for x in _SEQUENCES)
@@ -48,7 +51,7 @@ class UserObjects:
         pending = [("", roots)]
         while pending:
             path, obj = pending.pop()
-            if id(obj) in self.rows or isinstance(obj, _ATOMS):
+            if id(obj) in self.rows or isinstance(obj, _PLAIN_VALUES):
                 continue
             if isinstance(obj, FakeTensor):
                 self.fakes.append(path)
@@ -84,7 +87,7 @@ def _same_atom(old: Any, new: Any) -> bool:
         return False
     if _is_data(old):
         return _same_data(old, new)
-    return isinstance(old, _ATOMS) and bool(old == new or (old != old and new != new))
+    return isinstance(old, _PLAIN_VALUES) and bool(old == new or (old != old and new != new))
 
 
 def _same_data(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
@@ -104,7 +107,7 @@ def _short(value: Any) -> str:
         return "data: " + ", ".join(_short(v) for v in value[1:])
     if type(value) is tuple:
         return repr(value)[:100]
-    text = f"{type(value).__name__} {value!r}" if isinstance(value, _ATOMS) else f"a {type(value).__qualname__}"
+    text = f"{type(value).__name__} {value!r}" if isinstance(value, _PLAIN_VALUES) else f"a {type(value).__qualname__}"
     return text[:100]
 
 
@@ -182,7 +185,7 @@ def _state(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _key(key: Any) -> str:
-    return repr(key) if isinstance(key, _ATOMS) else f"<{type(key).__qualname__} at {id(key):#x}>"
+    return repr(key) if isinstance(key, _PLAIN_VALUES) else f"<{type(key).__qualname__} at {id(key):#x}>"
 
 
 def _cell(cell: CellType) -> Any:

@@ -85,7 +85,7 @@ class Run:
             self.tracer.fork_calls(request.demanded)  # type: ignore[attr-defined]  # of the tracer that has asked for it
         if request.uncarried:
             self.tracer.own(Backwards).uncarried = dict(request.uncarried)
-        self.recorder.context = context = TraceContext(self.tracer)
+        self.recorder.context = context = TraceContext(self.tracer, has_state=request.held is None)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             specialized = builtin_calls.specialized_in(self.tracer, self.recorder.env)

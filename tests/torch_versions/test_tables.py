@@ -78,6 +78,7 @@ OF_OPERATORS = frozenset(
         "_local_scalar_dense",
         "_native_batch_norm_legit",
         "_native_batch_norm_legit_functional",
+        "_pack_padded_sequence",
         "_native_batch_norm_legit_no_training",
         "_neg_view",
         "_record_function_enter",

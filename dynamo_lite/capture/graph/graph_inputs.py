@@ -26,7 +26,7 @@ from dynamo_lite.capture.graph.lifting import (
     registered_state,
     shows_foreign_memory,
 )
-from dynamo_lite.capture.graph.names import lifted_names
+from dynamo_lite.capture.graph.names import lifted_names, rename_placeholder
 from dynamo_lite.capture.graph.shared_views import SharedViews
 from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.graph.unrecorded import unrecorded
@@ -297,8 +297,7 @@ class InputLifter(GraphWriter):
         lifted.kind, lifted.persistent = LiftedKind.BUFFER, True
         lifted.fqn = lifted.fqn if is_named else self._fresh_fqn("lifted_buffer")
         (name,) = lifted_names([("b_", lifted.fqn)], self._used_names)
-        lifted.node._rename(name)
-        lifted.node.target = lifted.node.name
+        rename_placeholder(lifted.node, name)
         self.constant_storages.pop(storage_key(lifted.fake), None)
         self.context.note_state(lifted.fqn)
         return True

@@ -164,7 +164,7 @@ class decided_by_a_size(nn.Module):
         return a, y
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class sides_of_unlike_shape(nn.Module):
     def forward(self, x):
         a = x * 2
