@@ -195,16 +195,19 @@ def refuse_trace(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dic
 _PLAIN = frozenset({bool, int, float, complex, str, type(None), torch.dtype, torch.device, *SYMBOLIC})
 _COPIED = frozenset({"ListType", "DictType"})
 _STEPS: dict[type, Step] = {torch.ScriptMethod: call_method, torch.jit.ScriptFunction: call_function}
-_RULES: dict[int, Step] = {
-    id(torch.jit.is_scripting): call_is_scripting,
-    id(torch.jit.trace): refuse_trace,
-    id(torch.jit.trace_module): refuse_trace,
-}
+
+
+def _rules() -> dict[int, Step]:
+    """By the functions that are there now: TorchDynamo puts others in the place of `trace` and `trace_module` when it
+    first compiles (TorchPatcher in torch/_dynamo/eval_frame.py, torch 2.13.0)."""
+    now = {id(torch.jit.trace): refuse_trace, id(torch.jit.trace_module): refuse_trace}
+    return {id(torch.jit.is_scripting): call_is_scripting, **now}
+
 
 FEATURE = Feature(
     name="torchscript",
     state=(CompiledCalls,),
-    rules=lambda: _RULES,
+    rules=_rules,
     c_steps=(plan,),
     refusals=("script-module", "script-object", "script-trace"),
 )

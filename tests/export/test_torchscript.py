@@ -320,6 +320,8 @@ def test_a_method_of_an_object_in_cpp_is_refused() -> None:
 
 TRACED = """
 import torch, dynamo_lite
+if COMPILED:  # TorchDynamo puts functions of its own in the place of these two
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
 layer = torch.nn.Linear(4, 4)
 for program in (lambda x: torch.jit.trace(layer, x)(x), lambda x: torch.jit.trace_module(layer, {"forward": x})(x)):
     try:
@@ -329,9 +331,10 @@ for program in (lambda x: torch.jit.trace(layer, x)(x), lambda x: torch.jit.trac
 """
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("strict", [True, False])
-def test_tracing_within_forward_is_refused(strict: bool) -> None:
+def test_tracing_within_forward_is_refused(strict: bool, compiled: bool) -> None:
     """It was an error of ours: "capture itself failed"."""
-    code = TRACED.replace("STRICT", str(strict))
+    code = TRACED.replace("STRICT", str(strict)).replace("COMPILED", str(compiled))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["script-trace", "script-trace"], done.stderr
