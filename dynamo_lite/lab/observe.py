@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from dynamo_lite.lab.programs import Args
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES as TORCH_SWITCHES
 
 TOLERANCE = 1e-5
 
@@ -53,9 +54,8 @@ def _set_autocast_depth(depth: int) -> None:
     torch.clear_autocast_cache()
 
 
-def _set_cudnn_benchmark(value: bool) -> None:
-    torch.backends.cudnn.benchmark = value
-
+_CUDNN = next(switch for switch in TORCH_SWITCHES if switch.name == "torch.backends.cudnn.benchmark")
+"""Read and set below torch.backends, whose settings torch.testing's internal modules freeze."""
 
 SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
@@ -65,7 +65,7 @@ SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "autocast cache": (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
     "open autocast contexts": (_autocast_depth, _set_autocast_depth),
     "deterministic": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
-    "cudnn.benchmark": (lambda: torch.backends.cudnn.benchmark, _set_cudnn_benchmark),
+    "cudnn.benchmark": (_CUDNN.read, _CUDNN.write),
     "mha fast path": (torch.backends.mha.get_fastpath_enabled, torch.backends.mha.set_fastpath_enabled),
     "flash attention": (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
     "number of threads": (torch.get_num_threads, torch.set_num_threads),

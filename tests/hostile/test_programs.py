@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from tests.export.probe import Probe, all_probes
 from tests.export.verdict import OF_DATA, complaint_where_captured, judge
 
 PROGRAMS = list(all_probes("tests.hostile.programs"))
-
-
-@pytest.fixture(autouse=True)
-def _settings_may_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """torch.testing's internal modules, which other tests of the process import, freeze torch.backends' settings."""
-    monkeypatch.setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
