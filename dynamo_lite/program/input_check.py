@@ -35,8 +35,8 @@ class InputCheck:
     `sizes` checks sizes that vary, and the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
     names are such that torch cannot write checks of its own. `dtypes`: the dtypes accepted in place of that of the
     export, once the module was converted; None: any. `state`: the program's reads of containers beside their leaves.
-    `apart`: as of the program; `without_hooks`: too,
-    with the names of the inputs. `changed`: the inputs that a decomposed program changes.
+    `apart`: as of the program. `without_hooks`: the same with the names of the inputs. `changed`: the inputs that a
+    decomposed program changes.
     """
 
     in_spec: pytree.TreeSpec
