@@ -9,6 +9,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture.alias_analysis import draws
+from dynamo_lite.program.trees.paths import path_in_words
 from dynamo_lite.symbolic_shapes.expressions.expr import Node, Symbol, symbols_of
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
@@ -26,9 +27,13 @@ def advice(tracer: TracerView, asked: Node) -> str:
     numbers = _inputs_behind(recorder, found)
     if not numbers:
         return ""
-    names = [str(tracer.inputs.key_paths[number][0].key) for number in sorted(numbers)]  # type: ignore[attr-defined]
-    given = ", ".join(f'"{name}": None' for name in dict.fromkeys(names))
-    return f"give what decides by value, if each call has the same: export(..., constants={{{given}}})"
+    paths = [tracer.inputs.key_paths[number] for number in sorted(numbers)]
+    names = [*map(path_in_words, paths)]
+    if all(len(path) == 1 for path in paths):
+        given = "{" + ", ".join(f'"{name}": None' for name in names) + "}"
+    else:  # the parts that decide, and not all of their containers
+        given = repr(names)
+    return f"give what decides by value, if each call has the same: export(..., constants={given})"
 
 
 def _maker(recorder: Any, symbol: Symbol) -> fx.Node | None:

@@ -46,3 +46,18 @@ def test_it_is_not_proposed(name: str) -> None:
     with pytest.raises(DataDependent) as refusal:
         dynamo_lite.export(OTHERS[name], (X, torch.tensor(2)))
     assert "constants=" not in str(refusal.value)
+
+
+def test_of_a_container_the_part_that_decides_is_proposed() -> None:
+    """And not the whole container: the image in it would have to be the same in each call."""
+
+    def program(batch: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+        return [batch["image"] * 2 for _ in range(int(batch["count"]))]
+
+    batch = {"image": X, "count": torch.tensor(2)}
+    with pytest.raises(dynamo_lite.GraphBreak) as refusal:
+        dynamo_lite.export(program, (batch,), control_flow="refuse")
+    assert """export(..., constants=["batch['count']"])""" in " ".join(str(refusal.value).split())
+    module = dynamo_lite.export(program, (batch,), constants=["batch['count']"]).module()
+    other = {"image": X + 1, "count": torch.tensor(2)}
+    torch.testing.assert_close(module(other), program(other))
