@@ -9,7 +9,7 @@
 `timeout`           no answer within the limit
 ==================  ==================================================================================================
 
-The last two are given by the process above (hosts.py). `changed` has, apart from the verdict, the change that the
+The last two are given by the process above (host.py). `changed` has, apart from the verdict, the change that the
 export itself has left in the user's objects, in globals or in the process. docs/soundness.md has the definition.
 """
 
@@ -68,7 +68,7 @@ class LabAnswer:
 def judge(program: LabProgram, exporter: Exporter) -> LabAnswer:
     """Export a fresh program, run eager on another, and compare each call. What both print is not shown.
 
-    Reads and changes torch's and Python's random states; for each program, a process of its own is best (hosts.py).
+    Reads and changes torch's and Python's random states; for each program, a process of its own is best (host.py).
     """
     answer = LabAnswer(program.id, program.kind, EQUAL)
     start = time.perf_counter()
