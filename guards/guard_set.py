@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from dynamo_lite.guards.alike import alike, row_of
 from dynamo_lite.guards.compiler import Check, Compiler
 from dynamo_lite.guards.guard import Failure, Guard
 from dynamo_lite.guards.kinds import KINDS
@@ -116,9 +117,13 @@ class GuardSet(Sequence[Guard]):
         return f"<GuardSet: {len(self)} guards>"
 
     def __str__(self) -> str:
-        """The guards on values and sizes, with the line that needed each, and the number of the others."""
+        """The guards on values and sizes, with the line that needed each, and the number of the others.
+
+        Those of layers that are alike are one row.
+        """
         shown = [guard for guard in self._guards if guard.kind in _ON_VALUES]
-        rows = [f"  {guard.text}" + (f"  # {line}" if (line := brief_line(guard)) else "") for guard in shown]
+        found = [(row_of(same), brief_line(same[0])) for same in alike(shown, brief_line)]
+        rows = [f"  {text}" + (f"  # {line}" if line else "") for text, line in found]
         others = len(self) - len(shown)
         rest = [f"  and {others} on types, code, weights and torch's state; tree() shows all"] if others else []
         return "\n".join([f"{len(self)} guard{'s' if len(self) != 1 else ''}", *rows, *rest])
@@ -133,22 +138,28 @@ class GuardSet(Sequence[Guard]):
         return render(self._guards, lines)
 
 
-# Guards as HTML, for notebooks: one row a guard, with the line that needed it.
+# Guards as HTML, for notebooks: one row for those of layers that are alike, with the line that needed them.
 
 _SHOWN = 30
+_MOST = 120
+"""Rows that are open, and rows in all: a notebook keeps what it has shown."""
 
 
-def as_html(guards: Iterable[Any]) -> str:
-    """The first guards open, the rest behind a fold. Everything is escaped."""
-    rows = [_row(number, guard) for number, guard in enumerate(guards)]
-    head = "<tr><th>#</th><th style='text-align:left'>guard</th><th style='text-align:left'>needed by</th></tr>"
+def as_html(guards: Sequence[Guard]) -> str:
+    """The first rows open, the next behind a fold, the number of the others. Everything is escaped."""
+    found = alike(guards, brief_line)
+    rows = [_row(same) for same in found[:_MOST]]
+    head = "<tr><th style='text-align:left'>guard</th><th style='text-align:left'>needed by</th></tr>"
     shown = f"<table>{head}{''.join(rows[:_SHOWN])}</table>"
     if len(rows) <= _SHOWN:
         return shown
-    rest = f"<table>{head}{''.join(rows[_SHOWN:])}</table>"
-    return f"{shown}<details><summary>{len(rows) - _SHOWN} more</summary>{rest}</details>"
+    left = sum(map(len, found[_MOST:]))
+    rest = f"<table>{head}{''.join(rows[_SHOWN:])}</table>" + (
+        f"<p>{left} others: tree() shows all.</p>" if left else ""
+    )
+    return f"{shown}<details><summary>{len(guards) - sum(map(len, found[:_SHOWN]))} more</summary>{rest}</details>"
 
 
-def _row(number: int, guard: Any) -> str:
-    cells = (str(number), f"<code>{html.escape(guard.text)}</code>", html.escape(brief_line(guard)))
+def _row(same: list[Guard]) -> str:
+    cells = (f"<code>{html.escape(row_of(same), quote=False)}</code>", html.escape(brief_line(same[0]), quote=False))
     return "<tr>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>"

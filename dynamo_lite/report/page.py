@@ -1,7 +1,13 @@
-"""The page of a document: one HTML file that needs nothing else. Everything that comes from a program is escaped."""
+"""The page of a document: one HTML file that needs nothing else. Everything that comes from a program is escaped.
+
+What is folded, and what the panel shows, is in the page in compressed form: the script adds a fold's rows when it is
+opened, or when something in it is looked for.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from functools import cache
 from importlib.resources import files
@@ -10,20 +16,35 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from dynamo_lite.report.layers import layers
+
 
 def page(document: dict[str, Any]) -> str:
     """The HTML of a document (document.py)."""
     nodes = document["nodes"]
     held = [node for node in nodes if node["input_kind"] not in ("", "user input")]
-    template = _environment().get_template("report.html")
-    return template.render(
-        d=document,
-        picture=picture(document),
-        held=held,
-        computed=[node for node in nodes if node["input_kind"] in ("", "user input")],
-        data=_script_data(document),
-        style=_part("report.css"),
-        script=_part("report.js"),
+    computed = [node for node in nodes if node["input_kind"] in ("", "user input")]
+    folds: dict[str, str] = {}
+
+    def keep(name: str, html: str) -> str:
+        """The rows of a closed fold: not in the page, but in its data."""
+        folds[name] = html
+        return ""
+
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            d=document,
+            picture=picture(document),
+            held=held,
+            computed=computed,
+            layers=layers(computed),
+            keep=keep,
+            packed=lambda: _packed({"data": {key: document[key] for key in _LISTS}, "folds": folds}),
+            style=_part("report.css"),
+            script=_part("report.js"),
+        )
     )
 
 
@@ -45,11 +66,16 @@ def _part(name: str) -> Markup:
 _LISTS = ("nodes", "guards", "inputs", "branches", "effects", "fixed", "notes", "problems", "places")
 
 
-def _script_data(document: dict[str, Any]) -> Markup:
-    """The part that the script reads, as JSON that no `</script>` or `<!--` of a program can end."""
-    kept = {key: document[key] for key in _LISTS}
-    text = json.dumps(kept).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return Markup(text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+def _packed(content: dict[str, Any]) -> str:
+    """JSON in gzip in base64. `unpacked` reads it, as report.js does in a browser."""
+    return base64.b64encode(gzip.compress(json.dumps(content).encode(), mtime=0)).decode()
+
+
+def unpacked(page: str) -> dict[str, Any]:
+    """{"data": the lists of the document, "folds": name → HTML} of a page."""
+    text = page.partition('<script type="text/plain" id="data">')[2].partition("</script>")[0]
+    content: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(text)))
+    return content
 
 
 # Where the boxes and lines of the picture of sizes are: each input a row, each dimension a box, each tie an arc.

@@ -14,13 +14,13 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.guards import Guard
+from dynamo_lite.guards.alike import alike, row_of
 from dynamo_lite.report.document import Traced
 from dynamo_lite.report.groups import GROUPS, brief_place, grouped, innermost_text
 from dynamo_lite.report.sizes import input_sizes
 from dynamo_lite.report.sources import Sources
 
 Sections = Iterator[tuple[str, list[str]]]
-_NUMBER = re.compile(r"\[\d+\]|(?<=\.)\d+(?=[.\[])")
 _PLACE = re.compile(r"/[^\s:`'\"()]+\.py(?=:\d)")
 _PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
 _MOST = 20
@@ -123,20 +123,15 @@ def _assumptions(guards: Any, keys: frozenset[str]) -> Iterator[str]:
         if groups[key].folded and key not in keys:
             yield f"+ {len(rows)} {groups[key].folded}   (unfold={key!r})"
             continue
-        lines = list(_rows([guard for _, guard in rows], all=key in keys))
+        lines = list(rows_of([guard for _, guard in rows], all=key in keys))
         shown = lines if key in keys else lines[:_MOST]
         yield from shown
         if len(shown) < len(lines):
             yield f"+ {len(lines) - len(shown)} more of {groups[key].title}   (unfold={key!r})"
 
 
-def _rows(guards: list[Guard], all: bool) -> Iterator[str]:
-    """One line a guard; those that differ in a number of the path only (layers[0], layers[1]) are one line."""
-    alike: dict[str, list[Guard]] = {}
-    for guard in guards:
-        key = guard.text if all else _NUMBER.sub("[*]", guard.text) + brief_place(guard)
-        alike.setdefault(key, []).append(guard)
-    for found in alike.values():
+def rows_of(guards: list[Guard], all: bool) -> Iterator[str]:
+    """One line a guard; unless `all` are asked for, those of layers that are alike are one line."""
+    for found in [[guard] for guard in guards] if all else alike(guards, brief_place):
         place = brief_place(found[0])
-        more = f" (and {len(found) - 1} like it)" if len(found) > 1 else ""
-        yield found[0].text + more + (f"  # {place}" if place else "")
+        yield row_of(found) + (f"  # {place}" if place else "")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections import Counter
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import pytest
 import torch
 
 import dynamo_lite
-from dynamo_lite.report import document
-from dynamo_lite.report.page import page
+from dynamo_lite.report import document, layers
+from dynamo_lite.report.page import page, unpacked
 from tests.report import programs
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -55,13 +56,19 @@ class Page(HTMLParser):
 
 
 def check(text: str) -> Page:
-    """Each link's target is there, ids are unique, nothing comes from outside, tags are closed."""
+    """Each link's target is there, ids are unique, nothing comes from outside, tags are closed; the same in folds."""
     found = Page(text)
     assert found.open == []
+    for name, rows in unpacked(text)["folds"].items():
+        assert text.count(f'<details data-fold="{name}">') == 1
+        inner = Page(rows)
+        assert inner.open == [] and inner.resources == [] and inner.handlers == []
+        found.ids += inner.ids
+        found.links += inner.links
     assert [name for name, count in Counter(found.ids).items() if count > 1] == []
     assert sorted({link[1:] for link in found.links} - set(found.ids)) == []
     assert found.resources == [] and found.handlers == []
-    assert "http://" not in re.sub(r'<script type="application/json".*?</script>', "", text, flags=re.DOTALL)
+    assert "http://" not in text
     return found
 
 
@@ -85,8 +92,9 @@ def test_everything_is_escaped() -> None:
     text = page(document.of_trace(trace, "<img src=x onerror=alert(2)>"))
     check(text)
     assert "<b>a note" not in text and "<img" not in text
-    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
-    assert data is not None and json.loads(data[1])["notes"][-1]["text"] == "</script><b>a note</b>"
+    content = unpacked(text)
+    assert content["data"]["notes"][-1]["text"] == "</script><b>a note</b>"
+    assert "<b>" not in "".join(content["folds"].values()) and "<img" not in "".join(content["folds"].values())
 
 
 def _models() -> dict[str, Any]:
@@ -134,16 +142,26 @@ def _is_explained(rows: dict[str, Any], row: dict[str, Any], size: dict[str, Any
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 
 
+def with_script(text: str, script: str) -> str:
+    """The page, with a script that runs when its data have been read."""
+    return text.replace("</body>", f"<script>ready.then(() => {{ {script} }});</script></body>")
+
+
+def browsed(text: str, folder: Path, *options: str) -> str:
+    """The page as a browser holds it after some seconds."""
+    path = folder / "page.html"
+    path.write_text(text, encoding="utf-8")
+    command = [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", *options,
+               f"--user-data-dir={folder / 'profile'}", "--dump-dom", path.as_uri()]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
 def after(text: str, script: str, folder: Path) -> tuple[str, str]:
     """(the panel, the whole page) as a browser shows them after `script`, a list of clicks, ran in the page."""
-    path = folder / "page.html"
-    path.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
-    command = [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000",
-               f"--user-data-dir={folder / 'profile'}", "--dump-dom", path.as_uri()]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    panel = re.search(r'<aside id="panel">(.*?)</aside>', done.stdout, re.DOTALL)
-    assert panel is not None, done.stderr
-    return html.unescape(re.sub(r"<[^>]+>", " ", panel[1])), done.stdout
+    whole = browsed(with_script(text, script), folder)
+    panel = re.search(r'<aside id="panel"[^>]*>(.*?)</aside>', whole, re.DOTALL)
+    assert panel is not None, whole
+    return html.unescape(re.sub(r"<[^>]+>", " ", panel[1])), whole
 
 
 def click(selector: str, after_ms: int = 0) -> str:
@@ -186,6 +204,7 @@ const type = text => {
 const found = {problems: [], sizes: 0, guards: 0, lines: 0, searches: {}};
 const expect = (holds, text) => { if (!holds) found.problems.push(text); };
 try {
+  fillAll();
   for (const node of data.nodes) {
     show(node.id);
     expect(panelText().includes(node.name), "node " + node.name);
@@ -247,6 +266,125 @@ def test_real_models_in_a_browser(name: str, tmp_path: Path) -> None:
     assert found["searches"]["linear"] > 3 and found["searches"]["no such thing"] == 0
 
 
+def many_layers(layers: int = 30) -> dict[str, Any]:
+    """The document of a program of some hundred nodes."""
+    block = lambda: torch.nn.TransformerEncoderLayer(8, 2, 8, batch_first=True)  # noqa: E731
+    model = torch.nn.Sequential(*(block() for _ in range(layers))).train()
+    return document.of_trace(dynamo_lite.trace(model, (torch.randn(2, 3, 8),)), "Layers")
+
+
+def test_a_large_program() -> None:
+    """Layers that compute the same are in one fold; rows that nobody has asked for are not in the page."""
+    found = many_layers()
+    computed = [node for node in found["nodes"] if node["input_kind"] in ("", "user input")]
+    made = layers.layers(computed)
+    assert sorted(len(layer.alike) for layer in made)[-1] == 29
+    again = [node for layer in made for part in (layer, *layer.alike) for node in part.nodes]
+    assert again == computed
+    text = page(found)
+    check(text)
+    assert len(text) < len(json.dumps(found)) / 5
+    assert "29 layers like" in text and not re.search(r'<tr id="n\d', text)
+
+
+def test_layers_that_differ_are_apart() -> None:
+    node = lambda operator, module, shape=("2",): {  # noqa: E731
+        "operator": operator, "module": module, "value": {"kind": "tensor", "shape": [*shape]}}  # fmt: skip
+    few = [node("relu", "layers.0")]
+    assert [layer.title for layer in layers.layers(few)] == [""]
+    rows = [node("embedding", "embed")] * 50
+    for number in range(6):
+        shape = ("3",) if number == 4 else ("2",)
+        rows += [node("linear", f"layers.{number}.a", shape), node("relu", f"layers.{number}.b")] * 15
+    made = layers.layers([*rows, node("linear", "head")])
+    titles = [(layer.title, [other.title for other in layer.alike]) for layer in made]
+    assert titles == [
+        ("", []),
+        ("layers.0", ["layers.1", "layers.2", "layers.3"]),
+        ("layers.4", []),
+        ("layers.5", []),
+        ("", []),
+    ]
+
+
+@needs_browser
+def test_folds_fill_when_they_are_opened_or_asked_for(tmp_path: Path) -> None:
+    found = many_layers()
+    text = page(found)
+    last = [node for node in found["nodes"] if node["operator"] == "aten.linear.default"][-1]
+    panel, whole = after(text, f"location.hash = '#{last['id']}';", tmp_path)
+    assert last["name"] in panel and f'<tr id="{last["id"]}" class="pick chosen"' in whole
+    opened = "document.querySelector('[data-fold=\"layer-2-5\"]').open = true;"
+    _, whole = after(text, opened, tmp_path)
+    assert whole.count('<tr id="n') == sum(
+        len(layer.alike[4].nodes)
+        for layer in layers.layers([n for n in found["nodes"] if n["input_kind"] in ("", "user input")])
+        if layer.alike
+    )
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2, 1.4.3: (lighter + 0.05) / (darker + 0.05), of relative luminances."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_each_palette_can_be_read() -> None:
+    style = files("dynamo_lite.report").joinpath("templates", "report.css").read_text("utf-8")
+    palettes = [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", rules)) for rules in re.findall(r":root \{(.*?)\}", style, re.S)
+    ]
+    assert len(palettes) == 2 and palettes[0].keys() == palettes[1].keys()
+    texts = ("ink", "soft", "link", "bad", "guards", "nodes", "effects", "branches")
+    for palette in palettes:
+        pairs = [(text, back) for text in texts for back in ("paper", "tint")]
+        pairs += [("ink", "mark"), ("link", "mark"), ("on-bad", "bad")]
+        low = [(*pair, found) for pair in pairs if (found := contrast(palette[pair[0]], palette[pair[1]])) < 4.5]
+        assert low == []
+
+
+def test_by_keyboard() -> None:
+    """What a click shows has a link or a button with a name."""
+    text = page(document.of_trace(programs.attention()))
+    assert not re.search(r"<span[^>]* class=\"badge [^\"]*\" title", text)
+    assert all("aria-label" in button for button in re.findall(r"<button[^>]*>", text))
+    for row in re.findall(r'<tr id="(\w+)" class="pick".*?</tr>', text, re.DOTALL):
+        assert f'href="#{row}"' in text, row
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_narrow_screen(scheme: str, tmp_path: Path) -> None:
+    """At 420 pixels nothing lies beyond the right edge, in both palettes and with every fold open."""
+    script = """
+      fillAll();
+      document.querySelectorAll("details").forEach(fold => { fold.open = true; });
+      const wide = [...document.querySelectorAll("body *")].filter(one => !one.closest(".wide") &&
+        one.getBoundingClientRect().right > innerWidth + 1).map(one => one.outerHTML.slice(0, 120));
+      parent.told(JSON.stringify({wide, width: innerWidth, all: document.documentElement.scrollWidth,
+        paper: getComputedStyle(document.body).backgroundColor}));
+    """
+    text = with_script(page(document.of_trace(programs.attention(), "Attention")), script)
+    # in a frame: a window of Chromium is at least 500 pixels wide
+    outer = (
+        "<script>function told(text) { const made = document.createElement('pre'); made.textContent = text; "
+        "document.body.append(made); }</script>"
+        f'<iframe style="width: 420px; height: 700px; border: 0" srcdoc="{html.escape(text)}"></iframe>'
+    )
+    options = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
+    result = re.search(r"<pre>(.*?)</pre></body>", browsed(outer, tmp_path, *options), re.DOTALL)
+    assert result is not None
+    found = json.loads(html.unescape(result[1]))
+    assert found["wide"] == [] and found["all"] <= found["width"] == 420, found
+    assert (found["paper"] == "rgb(13, 17, 23)") == (scheme == "dark")
+
+
 @needs_browser
 def test_search_hides_the_rest(tmp_path: Path) -> None:
     text = page(document.of_trace(programs.attention()))
@@ -254,7 +392,7 @@ def test_search_hides_the_rest(tmp_path: Path) -> None:
     _, whole = after(text, script, tmp_path)
     shown = re.findall(r'<tr id="(n\d+)" class="([^"]*)" data-search="([^"]*)"', whole)
     assert shown and all(("hidden" in classes) != ("transpose" in words) for _, classes, words in shown)
-    assert re.search(r'id="found" class="soft">[1-9]\d* found', whole)
+    assert re.search(r'id="found"[^>]*>[1-9]\d* found', whole)
 
 
 @needs_browser

@@ -1,9 +1,26 @@
 "use strict";
-// The panel at the right: what is known of the thing that was clicked. Texts are set as text, never as HTML.
-const data = JSON.parse(document.getElementById("data").textContent);
-const byId = new Map();
-for (const kind of Object.keys(data)) if (kind !== "places") for (const row of data[kind]) byId.set(row.id, {kind, row});
+// The page's data: gzip in base64. `folds` has the rows of closed folds as HTML, which the page's template has escaped.
+let data = {}, folds = {};
+const byId = new Map(), foldOf = new Map();
 const panel = document.getElementById("panel");
+const ready = unpacked(document.getElementById("data").textContent).then(found => {
+  ({data, folds} = found);
+  for (const kind of Object.keys(data)) if (kind !== "places") for (const row of data[kind]) byId.set(row.id, {kind, row});
+  for (const name of Object.keys(folds)) for (const [, id] of folds[name].matchAll(/ id="([^"]+)"/g)) foldOf.set(id, name);
+});
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+function fill(name) {
+  if (!(name in folds)) return;
+  document.querySelector(`[data-fold="${name}"]`).insertAdjacentHTML("beforeend", folds[name]);
+  delete folds[name];
+}
+function fillAll() { for (const name of Object.keys(folds)) fill(name); }
+
+// The panel at the right: what is known of the thing that was chosen. Texts are set as text, never as HTML.
 
 function make(tag, text, attributes) {
   const made = document.createElement(tag);
@@ -17,7 +34,7 @@ function placeLink(at) {
   if (!at) return make("span", "");
   const text = at.path.split("/").pop() + ":" + at.line + "  " + at.code;
   const target = at.file + "-L" + at.line;
-  return document.getElementById(target) ? link(target, text) : make("span", text);
+  return document.getElementById(target) || foldOf.has(target) ? link(target, text) : make("span", text);
 }
 function originParts(origin) {
   return origin.at ? [placeLink(origin.at), origin.note ? ` (${origin.note})` : ""] : [origin.text];
@@ -184,6 +201,7 @@ function lineView(element) {
 }
 
 function show(id) {
+  fill(foldOf.get(id));
   const element = document.getElementById(id);
   for (const other of document.querySelectorAll(".chosen")) other.classList.remove("chosen");
   const found = byId.get(id);
@@ -199,38 +217,46 @@ function show(id) {
 }
 
 // Rows that do not have all words are hidden, then what has no row left: tables, folds, headings.
-const rows = [...document.querySelectorAll("[data-search]")];
-const lines = [...document.querySelectorAll(".source .row")];
-const groups = [...document.querySelectorAll("#all table, #all .source, #all details, #all section")].reverse();
-const wasOpen = new Map(groups.map(group => [group, group.open]));
+let wasOpen = null;
 function search(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const has = text => words.every(word => text.includes(word));
+  if (words.length) fillAll();
+  const all = document.getElementById("all");
+  const folds = [...all.querySelectorAll("details")];
+  wasOpen = wasOpen || new Map(folds.map(fold => [fold, fold.open]));
   let count = 0;
-  for (const row of rows) {
+  for (const row of all.querySelectorAll("[data-search]")) {
     const isThere = has(row.dataset.search);
     row.classList.toggle("hidden", !isThere);
     count += isThere;
   }
-  for (const row of lines) row.classList.toggle("hidden", !has(row.querySelector(".text").textContent.toLowerCase()));
-  for (const group of groups) {
+  for (const row of all.querySelectorAll(".source .row"))
+    row.classList.toggle("hidden", !has(row.querySelector(".text").textContent.toLowerCase()));
+  for (const group of [...all.querySelectorAll("table, .source, details, section")].reverse()) {
     const isEmpty = words.length && !group.querySelector("[data-search]:not(.hidden), .source .row:not(.hidden)") &&
       !(group.matches(".source") && group.querySelector(".row:not(.hidden)"));
     group.classList.toggle("hidden", Boolean(isEmpty));
     if (group.tagName === "DETAILS") group.open = words.length ? !isEmpty : wasOpen.get(group);
   }
+  if (!words.length) wasOpen = null;
   document.getElementById("found").textContent = words.length ? `${count} found` : "";
 }
 
 function measure() {
   document.documentElement.style.setProperty("--head", document.querySelector("header").offsetHeight + "px");
 }
+const shown = () => show(decodeURIComponent(location.hash.slice(1)));
 window.addEventListener("resize", measure);
 measure();
-document.getElementById("search").addEventListener("input", event => search(event.target.value));
-document.addEventListener("click", event => {
-  const row = event.target.closest("[data-place], .pick");
-  if (row && !event.target.closest("a, summary")) { location.hash = row.id || row.dataset.id; }
-});
-window.addEventListener("hashchange", () => show(decodeURIComponent(location.hash.slice(1))));
-if (location.hash) show(decodeURIComponent(location.hash.slice(1)));
+ready.then(() => {
+  document.getElementById("search").addEventListener("input", event => search(event.target.value));
+  document.addEventListener("toggle", event => fill(event.target.dataset.fold), true);
+  document.addEventListener("click", event => {
+    const row = event.target.closest("[data-place], .pick");
+    if (row && !event.target.closest("a, summary")) { location.hash = row.id || row.dataset.id; }
+  });
+  window.addEventListener("hashchange", shown);
+  for (const fold of document.querySelectorAll("details[open]")) fill(fold.dataset.fold);
+  if (location.hash) shown();
+}).catch(error => { panel.textContent = "This browser cannot read the data of the page: " + error; });
