@@ -91,6 +91,7 @@ class Program(ExportedProgram):
         module of torch's is, whatever the graph contains; the computed values are then not checked."""
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
+        from dynamo_lite.program.modules.scans import run_rounds
         from dynamo_lite.program.modules.score_functions import look_up_as_eager
         from dynamo_lite.program.modules.taken_sides import run_taken_sides
 
@@ -104,6 +105,7 @@ class Program(ExportedProgram):
         module = ExportedProgram.module(traceable(program), check_guards=guarded)
         if not self.is_traced_again:
             run_taken_sides(module)
+            run_rounds(module)
             look_up_as_eager(module)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         restore_after_errors(module)

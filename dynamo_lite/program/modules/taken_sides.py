@@ -32,7 +32,7 @@ def taken_side(condition: Any, true_fn: Side, false_fn: Side, operands: Sequence
 
 def taken_side_by_data(condition: Any, true_fn: Side, false_fn: Side, operands: Sequence[Any]) -> Any:
     """As `taken_side`; a tensor decides as well where nothing traces the call."""
-    if type(condition) is torch.Tensor and not torch.compiler.is_compiling() and not _is_traced():
+    if type(condition) is torch.Tensor and not torch.compiler.is_compiling() and not is_traced():
         try:
             condition = bool(condition.item())
         except RuntimeError:  # under torch.vmap it has many truths
@@ -41,7 +41,8 @@ def taken_side_by_data(condition: Any, true_fn: Side, false_fn: Side, operands: 
     return taken_side(condition, true_fn, false_fn, operands)
 
 
-def _is_traced() -> bool:
+def is_traced() -> bool:
+    """Whether something other than autograd sees each operator."""
     return bool(_len_torch_dispatch_stack()) or torch.jit.is_tracing()
 
 
