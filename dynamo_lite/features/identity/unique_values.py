@@ -28,13 +28,15 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
 class UniqueId(UniqueValue):
-    """A UUID. Its text is unique as well."""
+    """A UUID. Its texts and its number are unique as well."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
         if name in ("hex", "urn"):
             return unique_text(self, getattr(unique_value(self), name))
+        if name == "int":
+            return UniqueValue(unique_value(self).int, self._function, self._refuse, self._is_dropped)
         return super().__getattr__(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +17,6 @@ from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.strings.deferred_str import UniqueText, UnreadText, read_all, texts_in, unread
 from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
-from dynamo_lite.value_types import CONTAINERS
 
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
 """The ids of functions that do not read a text. (Where print() and warnings.warn() do, output.py reads.)"""
@@ -39,6 +39,31 @@ _MAKES_TEXT: dict[int, Any] = {
     id(method): getattr(str, name) for name in _TEXTS_OF_TEXTS for method in (vars(UnreadText)[name], vars(str)[name])
 }
 """id of a method → that of str, for methods that make a text of texts: it is not read before the result is."""
+_HANDS_ON = frozenset(
+    map(
+        id,
+        (
+            *(
+                len,
+                enumerate,
+                zip,
+                reversed,
+                iter,
+                next,
+                list,
+                tuple,
+                list.copy,
+                list.pop,
+                list.reverse,
+                dict.copy,
+                deque,
+            ),
+            *(itertools.chain, itertools.islice, itertools.zip_longest, itertools.repeat, itertools.cycle),
+            *(list.__iter__, tuple.__iter__),
+        ),
+    )
+)
+"""The ids of functions that give the items of their arguments, or hold them, and do not look at them."""
 _KEEPS = frozenset(map(id, (list.append, list.insert, list.extend, deque.append, deque.appendleft, deque.extend)))
 
 
@@ -65,8 +90,10 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Check a call that may run natively: C code reads its arguments. An exception keeps a text, to show it."""
     texts = texts_in((*args, *kwargs.values()))
-    if texts and (id(fn) in _LOOKS_UP or (fn is len and issubclass(type(args[0]), CONTAINERS))):
+    if id(fn) in _LOOKS_UP:
         texts = [text for text in texts if type(text) is not UniqueText]
+    if id(fn) in _HANDS_ON and not any(isinstance(arg, UnreadText) for arg in args):
+        return NOT_HANDLED
     if not texts or _is_interpreted(fn) or _hands_on(fn) or (id(fn) in _KEEPS and not tracer.writes.is_old(args[0])):
         return NOT_HANDLED
     if id(fn) in _MAKES_TEXT and not any(type(text) is UniqueText for text in texts):

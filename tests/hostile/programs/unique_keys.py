@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 import random
 import threading
@@ -181,6 +182,36 @@ def uuids_as_keys():
         return made.pop(name) + made[key] + made.get(key) * len(made) + sum(made.values())
 
     return tied(body)
+
+
+@equal
+def numbers_of_uuids_as_keys():
+    def body(self, x):
+        one, other = uuid.uuid4(), uuid.uuid4()
+        names = [f"unnamed.{one.int}", f"unnamed.{other.int}", f"unnamed.{one.int}"]
+        made = {name: x * place for place, name in enumerate(names)}
+        seen = {one.int: x, other.int: x + 1}
+        return made[names[0]] + seen[other.int] * len(made) + (1 if one.int != other.int and names[0] in made else 2)
+
+    return tied(body)
+
+
+@equal
+def uuids_in_lists():
+    def body(self, x):
+        names = [f"u{uuid.uuid4()}" for _ in range(3)]
+        seen = {}
+        for place, (name, other) in enumerate(zip(names, reversed([*names]))):
+            seen[name] = place * (2 if name == other else 1)
+        kept = list(itertools.islice(itertools.chain(names, tuple(names)), 1, 4))
+        return x * seen[kept[0]] + seen[next(iter(kept))] + len(kept) + seen[names.pop()]
+
+    return tied(body)
+
+
+@refused("unrecordable-value")
+def letters_of_a_uuid():
+    return tied(lambda self, x: x * (2 if "7" in list(str(uuid.uuid4())) else 3))
 
 
 @refused("unrecordable-value")
