@@ -21,12 +21,24 @@ from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
 """The ids of functions that do not read a text. (Where print() and warnings.warn() do, output.py reads.)"""
 
+_OF_SETS = (
+    "union",
+    "intersection",
+    "difference",
+    "symmetric_difference",
+    "issubset",
+    "issuperset",
+    "isdisjoint",
+    "copy",
+)
 _LOOKS_UP = frozenset(
     map(
         id,
         (
             *(dict.get, dict.pop, dict.setdefault, dict.update, dict.keys, dict.values, dict.items),
             *(dict.__contains__, dict.__getitem__, set.__contains__, set.add, set.discard, set.remove, set.update),
+            *(set, frozenset, dict, list.index, list.count, list.remove, tuple.index, tuple.count),
+            *(getattr(kind, name) for kind in (set, frozenset) for name in _OF_SETS),
         ),
     )
 )

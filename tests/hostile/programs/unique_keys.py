@@ -209,6 +209,28 @@ def uuids_in_lists():
     return tied(body)
 
 
+@equal
+def uuids_in_sets():
+    def body(self, x):
+        names = [f"u{uuid.uuid4()}" for _ in range(3)]
+        names.append(names[1])
+        known, tail = {*names}, frozenset(names[2:])
+        apart = len(set(names)) + names.index(names[3]) + names.count(names[1]) + len(known.difference(tail))
+        return (
+            x * apart
+            + len(known.union(["a"]))
+            + {name: 2 for name in names}[names[0]]
+            + (1 if tail.issubset(known) else 2)
+        )
+
+    return tied(body)
+
+
+@refused("unrecordable-value")
+def the_first_of_two_uuids():
+    return tied(lambda self, x: x * (2 if sorted([str(uuid.uuid4()), "8"])[0] == "8" else 3))
+
+
 @refused("unrecordable-value")
 def letters_of_a_uuid():
     return tied(lambda self, x: x * (2 if "7" in list(str(uuid.uuid4())) else 3))
