@@ -65,7 +65,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "no_grad": ("no_grad_region",),
     "nonzero": ("nonzero",),
     "numpy": ("numpy_function", "numpy_on_tensor", "numpy_output"),
-    "optimizer": ("training_step", "optimizer_state"),
+    "optimizer": ("training_step", "optimizer_state", "first_step_in_branch"),
     "packed sequence": ("packed_sequence",),
     "pad": ("padding_to_multiple", "packed_sequence"),
     "peft": ("lora",),

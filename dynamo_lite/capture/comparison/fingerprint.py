@@ -32,6 +32,7 @@ from dynamo_lite.capture.comparison.stored_rows import StoredRows, TableRows
 from dynamo_lite.capture.comparison.table_views import shown_whole
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.capture.graph.profiler_regions import is_of_the_profiler
 from dynamo_lite.symbolic_shapes.expressions.expr import Atom, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import le
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
@@ -105,7 +106,7 @@ class Fingerprint:
         autocasts: list[str] = []
         inputs = 0
         for node in self.recorder.level.graph.nodes:
-            if node in self._digests or is_metadata_assertion(node) or _is_of_the_profiler(node):
+            if node in self._digests or is_metadata_assertion(node) or is_of_the_profiler(node):
                 continue
             if is_marker(node):
                 _follow(autocasts, node)
@@ -357,8 +358,3 @@ def _numbered(value: Any, numbers: dict[fx.Node, str]) -> Any:
     if isinstance(value, dict):
         return tuple((key, _numbered(v, numbers)) for key, v in value.items())
     return (type(value).__qualname__, repr(value))
-
-
-def _is_of_the_profiler(node: fx.Node) -> bool:
-    """Whether a node opens or closes a region of the profiler, which the program does not keep."""
-    return getattr(node.target, "namespace", None) == "profiler"

@@ -21,6 +21,6 @@ FEATURE = Feature(
     guards=gradients.guard,
     refusals=(
         *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
-        *("gradient-hook", "optimizer-state", "tensor-attribute"),
+        *("gradient-hook", "optimizer-state", "first-step-in-branch", "branch-differs", "tensor-attribute"),
     ),
 )

@@ -113,6 +113,13 @@ REFUSALS: dict[str, Refusal] = {
         "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
         'program then holds the state in buffers. Pass effects="drop" if each call is a first step.',
     ),
+    "first-step-in-branch": Refusal(
+        errors.UnsupportedEffect,
+        "One side of a branch on data takes the first step of {optimizer}, which makes its state ({names}): behind the "
+        "branch there would be state, or none.",
+        "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
+        "program then holds the state in buffers.",
+    ),
     "input-gradient": Refusal(
         errors.UnsupportedEffect,
         "backward() leaves a gradient in {target}, an argument of the call: {old} before the step, {new} after it. An "
