@@ -49,7 +49,7 @@ def _steps(base: torch.Tensor, view: torch.Tensor) -> list[ViewStep] | None:
     numbers = [n for t in (base, view) for n in (*t.shape, *t.stride(), t.storage_offset())]
     if not all(type(number) is int for number in numbers) or not base.numel() or base.is_conj() or view.is_conj():
         return None
-    distance = (view.storage_offset() * view.element_size()) - (base.storage_offset() * base.element_size())
+    distance = int(view.storage_offset()) * view.element_size() - int(base.storage_offset()) * base.element_size()
     with unrecorded(), DisableTorchFunction():
         return view_steps(base, view, distance)
 

@@ -57,7 +57,7 @@ class FeatureState:
         """Describe a change by the side that cannot be undone, or that no merge can express; else None."""
         return None
 
-    def left(self) -> Any:
+    def left_behind(self) -> Any:
         """Return what a side of a branch leaves, for `merge`."""
         raise NotImplementedError
 
@@ -81,7 +81,7 @@ def save_all(tracer: Any) -> Saved:
 
 def left_all(tracer: Any) -> Sequence[tuple[FeatureState, Any]]:
     """Return what a side of a branch leaves in the states that can be merged."""
-    return [(state, state.left()) for state in (tracer.own(kind) for kind in _MERGED)]
+    return [(state, state.left_behind()) for state in (tracer.own(kind) for kind in _MERGED)]
 
 
 def changes(saved: Saved, of_branch: bool = False) -> Iterator[str]:

@@ -81,6 +81,7 @@ class Fingerprint:
         self.stored: StoredRows = StoredRows(self, {entry.node: entry for entry in recorder.lifted}, before)
         self._found = {root: rows.text for root, rows in before.items()}
         of_neutral = {id(tensor) for tensor in neutral}
+        self._apart = {storage_of(tensor) for tensor in neutral}  # what is left in them is compared by `value`
         placeholders = [e.node for e in recorder.lifted if id(e.tensor) in of_neutral]
         self._neutral = NeutralBuffers(self._digests, self.copy_of, self._is_written, placeholders)
         self._contents.update(self._found)
@@ -260,7 +261,7 @@ class Fingerprint:
         outside = {
             root: text
             for root, text in self._contents.items()
-            if not isinstance(root, fx.Node) and root not in self.stored.rows
+            if not isinstance(root, fx.Node) and root not in self.stored.rows and root not in self._apart
         }
         updates = {name: self.value(tensor) for name, tensor in self.updates.items()}
         return self._sequence, [(self._shape(value), self._layout(value)) for value in outputs], outside, updates

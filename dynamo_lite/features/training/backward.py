@@ -28,7 +28,9 @@ def call_backward(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
     """torch.autograd.backward(tensors, ...), Tensor.backward(self, ...)"""
     name = "torch.Tensor.backward" if fn is torch.Tensor.backward else "torch.autograd.backward"
     if not tracer.sees_python:
-        tracer.refuse("backward-in-forward", function=name, where=", which strict=False does not follow")
+        tracer.refuse(
+            "backward-in-forward", function=name, where=", which strict=False does not follow (strict=True does)"
+        )
     if tracer.recorder.levels and not tracer.recorder.levels.merge_state:
         tracer.refuse("backward-in-forward", function=name, where=" within a loop on data or another sub-graph")
     return with_engine(tracer, fn, args, kwargs, name)
@@ -89,7 +91,9 @@ def _accumulate(
     old = slot.value
     if gradient.layout is not torch.strided:
         tracer.refuse("backward-in-forward", function="backward()", where=", of which one is sparse")
-    if old is None:
+    if old is None and gradients.BEGIN.copies and not create_graph and _fits(leaf, gradient):
+        new = gradient.clone()
+    elif old is None:
         new = gradient if is_own and not create_graph and _fits(leaf, gradient) else _copied(leaf, gradient)
     elif create_graph:
         new = gradients.lifted(tracer, old) + gradient

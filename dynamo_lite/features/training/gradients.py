@@ -12,7 +12,7 @@ in slots of its own. At the end of the run each slot is compared with what the c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import GetSetDescriptorType
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from torch import fx
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect
-from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _disable_current_modes
 from dynamo_lite.tracing.effects.descriptions import HiddenValue, describe
 from dynamo_lite.tracing.feature import TensorAttribute
 from dynamo_lite.tracing.feature_state import MergedState
@@ -39,6 +39,21 @@ trace. It is emptied when that run is undone."""
 
 
 @dataclass
+class _Begin:
+    """What the gradients of the run in progress begin with (first_gradients.py).
+
+    tensors: id of an outer tensor without a gradient → (the tensor, the gradient that it has instead)
+    copies: whether each first gradient is a copy
+    """
+
+    tensors: dict[int, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
+    copies: bool = False
+
+
+BEGIN = _Begin()
+
+
+@dataclass
 class Slot:
     """The `.grad` of one tensor.
 
@@ -47,6 +62,7 @@ class Slot:
     value: the gradient now
     is_outside: whether the tensor existed before the run
     is_left: whether the start is what an earlier run has left
+    is_begun: whether the start is a buffer of the program in the place of None (first_gradients.py)
     number: of the flat input that the tensor is; else None
     read_first: whether the program looked at the gradient before it was overwritten
     """
@@ -60,6 +76,7 @@ class Slot:
     read_first: bool = False
     is_written: bool = False
     is_left: bool = False
+    is_begun: bool = False
 
 
 class UnlikeGradient(NamedTuple):
@@ -120,16 +137,18 @@ class Gradients(FeatureState):
         recorder = self._tracer.recorder
         number = recorder.input_number(owner)
         is_outside = number is not None or recorder.is_input(owner) or not is_fake(owner)
-        start = None
+        start, is_begun = None, False
         is_left = id(owner) in _LEFT and _LEFT[id(owner)][0] is owner
         if is_left:
             start = _LEFT[id(owner)][1]
         elif is_outside:
             start = _grad(owner if number is None else self._tracer.inputs.leaves[number])
+            is_begun = start is None and number is None and id(owner) in BEGIN.tensors
+            start = BEGIN.tensors[id(owner)][1] if is_begun else start
             if start is not None and not is_fake(start):
                 lifted(self._tracer, owner)  # which gives it a name
                 recorder.expect_state(start, f"grad.{name_of(self._tracer, owner, number)}")
-        return Slot(owner, start, start, is_outside, number, self._tracer.mark(), is_left=is_left)
+        return Slot(owner, start, start, is_outside, number, self._tracer.mark(), is_left=is_left, is_begun=is_begun)
 
     def save(self) -> dict[int, tuple[Any, bool]]:
         return {key: (slot.value, slot.is_written) for key, slot in self._slots.items()}
@@ -144,7 +163,7 @@ class Gradients(FeatureState):
         for key, slot in self._slots.items():
             slot.value, slot.is_written = saved.get(key, (slot.start, False))
 
-    def left(self) -> dict[int, tuple[Any, bool]]:
+    def left_behind(self) -> dict[int, tuple[Any, bool]]:
         return self.save()
 
     def merge(self, merge: Any, left: Any, right: Any) -> MergedState:
@@ -254,6 +273,16 @@ def put(tracer: TracerView, slot: Slot, value: Any) -> None:
     slot.value, slot.is_written, slot.mark = value, True, tracer.mark()
 
 
+def neutral(fake: torch.Tensor) -> torch.Tensor | None:
+    """A tensor of -0.0 like a gradient that the run has made; None where its sizes vary."""
+    if not fake.is_floating_point() or fake.requires_grad or fake.layout is not torch.strided:
+        return None
+    if any(isinstance(size, torch.SymInt) for size in (*fake.shape, *fake.stride())):
+        return None
+    with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
+        return torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype, device=fake.device).fill_(-0.0)
+
+
 def _check_fits(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
     stand_in = lifted(tracer, owner)
     given = lifted(tracer, value) if isinstance(value, torch.Tensor) else value
@@ -269,10 +298,15 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     left: list[str] = []
     _check_late(run)
     for slot in run.tracer.own(Gradients):
-        if slot.is_outside and slot.start is not None and run.tracer.recorder.is_lifted(slot.start):
+        if (
+            slot.is_outside
+            and slot.start is not None
+            and not slot.is_begun
+            and run.tracer.recorder.is_lifted(slot.start)
+        ):
             name = name_of(run.tracer, slot.owner, slot.number)
             run.tracer.note(f"{name}.grad is the buffer grad.{name}; another tensor that is assigned later is not read")
-        if not slot.is_outside or slot.value is slot.start:
+        if not slot.is_outside or (slot.value is slot.start and not slot.is_begun):
             continue
         name = name_of(run.tracer, slot.owner, slot.number)
         if slot.number is not None:
@@ -316,8 +350,9 @@ def guard(walk: Any, tracer: TracerView) -> None:
     for slot in tracer.own(Gradients):
         if slot.is_outside and slot.number is None and slot.read_first and slot.value is slot.start:
             source = walk.reached.get(id(slot.owner)) or walk.constant(slot.owner)
-            kind = "is" if slot.start is None else "same_tensor"
-            walk.add(kind, walk.child(source, "attribute", "grad"), slot.start, None)
+            found = None if slot.is_begun else slot.start
+            kind = "is" if found is None else "same_tensor"
+            walk.add(kind, walk.child(source, "attribute", "grad"), found, None)
     for tensor, kinds in tracer.own(WithoutHooks).all:
         source = walk.reached.get(id(tensor)) or walk.constant(tensor)
         walk.add("contents", source, partial(has_no_hooks, kinds=kinds), None)

@@ -7,7 +7,6 @@ module registers them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
 from types import FunctionType
 from typing import Any, NamedTuple, NoReturn
 
@@ -15,7 +14,7 @@ import torch
 from torch import fx
 from torch.optim import Optimizer
 
-from dynamo_lite.features.training import first_state
+from dynamo_lite.features.training import first_state, schedules
 from dynamo_lite.features.training.gradients import Gradients
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -55,12 +54,13 @@ class OptimizersSeen(FeatureState):
         self.all: list[UsedOptimizer] = []
         self.stored: dict[int, tuple[torch.Tensor, fx.Node]] = {}
 
-    def left(self) -> list[frozenset[tuple[int, Any]]]:
+    def left_behind(self) -> list[frozenset[tuple[int, Any]]]:
         return [_keys(used.optimizer) for used in self.all]
 
     def merge(self, merge: Any, left: Any, right: Any) -> MergedState:
         """A first step on one side of a branch is refused: behind it there is state, or there is none."""
-        for used, one, other in zip_longest(self.all, left, right, fillvalue=frozenset()):
+        for number, used in enumerate(self.all):
+            one, other = (side[number] if number < len(side) else frozenset() for side in (left, right))
             if one != other:
                 self._refuse(used, one ^ other)
         return MergedState(_nothing, "")
@@ -118,6 +118,7 @@ def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         keys = {id(owner): frozenset(held) for owner, held in optimizer.state.items() if isinstance(held, dict)}
         seen.append(UsedOptimizer(optimizer, tracer.mark(), keys))
         tracer.plans.wake("training")
+        schedules.note_rates(tracer, optimizer)
         for path, tensor in _tensors(optimizer):
             tracer.recorder.expect_state(tensor, f"{prefix}.{path}")
     return NOT_HANDLED
