@@ -42,6 +42,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.assumptions.input_guards import InputGuards
+from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
@@ -336,9 +337,12 @@ def _equal_sizes(run: Run) -> list[Fact]:
 
 
 def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[Program, Run]:
-    """`_once`, and again with the numbers of sizes that the program keeps, if these have to be constants."""
+    """`_once`, and again with the numbers of sizes that the program keeps, if these have to be constants, or as a
+    feature says that was told of a second trace that differs."""
     try:
         return _once(request, call, options)
+    except RunAgain as again:
+        return _attempt(again.changed(request), call, options)
     except PersistedFacts as kept:
         return _once(replace(request, known=kept.facts), call, options)
 

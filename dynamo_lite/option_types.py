@@ -31,7 +31,19 @@ Fallback: TypeAlias = Literal["torch", None]
 Weights: TypeAlias = Literal["same", "any"]
 """`weights` of `GuardSet.check`."""
 
-Unfolded: TypeAlias = Literal["sizes", "arguments", "values", "library_values", "weights", "form", "torch", "switches"]
+Unfolded: TypeAlias = Literal[
+    "sizes",
+    "arguments",
+    "values",
+    "library_values",
+    "weights",
+    "form",
+    "torch",
+    "switches",
+    "forward",
+    "backward",
+    "update",
+]
 """The groups of rows that `unfold` of `Trace.explain` shows."""
 
 

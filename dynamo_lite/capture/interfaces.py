@@ -23,6 +23,7 @@ class Recording(Protocol):
     env: TorchShapeEnv | None
     context: NodeContext
     keep: list[Any]
+    memory: Memory
     torch_function: Any
 
     def bind(self, tensor: torch.Tensor, node: fx.Node) -> None: ...
@@ -47,7 +48,6 @@ class OperatorRecording(Recording, Protocol):
     layout: LayoutQuestions
     lowering: int
     has_dual_level: bool
-    memory: Memory
     running: bool
     autocast: Any  # kernels.autocast_regions.AutocastRegions
     constant_values: Any  # constant_values.ConstantValues

@@ -20,7 +20,7 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
-from dynamo_lite.control_flow import gradients, wide_integers
+from dynamo_lite.control_flow import gradients, operand_views, wide_integers
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
@@ -109,6 +109,8 @@ def decode(tracer: Forking, kind: str, result: Any) -> Any:
 
 def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: Side) -> str:
     """Record the torch.cond of two sides, and give the merge its results. Returns a description of the operator."""
+    for side in (left, right):
+        operand_views.make_inside(tracer, side.level)
     targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
     pairs = [(p.kind, p.left, p.right) for p in merge.pairs] + [("tensor", t, t) for t in targets]
     if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:

@@ -12,6 +12,7 @@ from dynamo_lite.control_flow.unlike.constants import are_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.tracing.effects import descriptions
+from dynamo_lite.tracing.effects.classify import is_bookkeeping
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
 
@@ -161,7 +162,9 @@ def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any
                 raise Differs("it is there on one side only")
             parts[key] = merge.plan(one, other)
         except Differs as error:
-            _refuse(tracer, snapshot, key, one, other, error)
+            if not is_bookkeeping(Change(snapshot.owner, snapshot.part, key, one, other, None)):
+                _refuse(tracer, snapshot, key, one, other, error)
+            parts[key] = lambda one=one: one  # type: ignore[misc]
     if snapshot.part == "items" and not are_same([k for k in a if k in b], [k for k in b if k in a]):
         _refuse(tracer, snapshot, None, a, b, Differs("its keys, or their order, differ"))
     return HeapPlan(snapshot, parts)

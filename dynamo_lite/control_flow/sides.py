@@ -34,7 +34,7 @@ from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.frames.generators import give_up, suspended, waits_in_block
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
 from dynamo_lite.tracing.effects import descriptions
-from dynamo_lite.tracing.feature_state import Saved, changes, restore_all, save_all
+from dynamo_lite.tracing.feature_state import Saved, changes, left_all, restore_all, save_all
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal, is_as_before
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
@@ -55,12 +55,13 @@ def run_side(
     stops: set[int],
     assumed: Any = None,
     keeps: bool = True,
+    merges: bool = False,
 ) -> Side:
     """Run `frame` from the state `base`, changed by `begin`, to one of `stops`, and put everything back.
 
     Before, the calls that the frame waits for (`base.callees`) are run to their ends. begin is called in the new
     sub-graph. assumed: a relation of sizes that holds on this side. keeps: the facts that it adds are kept at once
-    (else by `keep_facts` of `side.new_facts`).
+    (else by `keep_facts` of `side.new_facts`). merges: the states of features are merged with those of another side.
     """
     base.put(frame)
     side = Side(None)  # type: ignore[arg-type]
@@ -76,7 +77,7 @@ def run_side(
         tracer.made_dicts.clear()
         try:
             with tracer.recorder.levels.entered(functional=True) as level:
-                side.level = level
+                side.level, level.merges = level, merges
                 _copy_iterators(tracer, watch, frame, base)
                 begin(level)
                 tracer.own(Lifetimes).check_fork()
@@ -86,7 +87,8 @@ def run_side(
             side.over, unmoved = watch.settle()
             _check_iterators(tracer, watch, [part for part, _ in base.parts(frame)], side)
             side.switches = [switch.read() for switch in SWITCHES]
-            for what in changes(saved):
+            side.features = left_all(tracer) if merges else ()
+            for what in changes(saved, merges):
                 tracer.refuse("branch-differs", what=what, why="one side sets it")
             if tracer.writes.locks.counts() != locks:
                 tracer.refuse("branch-differs", what="a lock", why="one side takes or releases it")
@@ -259,6 +261,7 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
                 switch.write(value)
         if side.level is not None:
             side.level.put_back_memos()
+            tracer.own(UnlikeSides).tangled |= side.level.put_back_versions()
         for part, _ in base.parts(frame):
             part.state, part.result = RUNNING, None
         base.put(frame)

@@ -11,6 +11,7 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.young_objects import Point
 from dynamo_lite.interpreter.flow import END
+from dynamo_lite.tracing.feature_state import FeatureState
 
 DEPTH = 30
 """The greatest nesting depth of sides."""
@@ -188,6 +189,7 @@ class Side:
         copies: the copies of iterators that it has advanced, or could have.
         assumed: the condition on the sizes of inputs under which it is taken, of a branch on these.
         over: ids of the frames of generators that waited within `try` or `with`, and wait there no more.
+        features: what it leaves in the states of features that can be merged.
         grads: whether an outer tensor that it changes in place requires grad after it, by the tensor's id.
     """
 
@@ -211,6 +213,7 @@ class Side:
     assumed: Any = None
     over: set[int] = field(default_factory=set)
     grads: dict[int, bool] = field(default_factory=dict)
+    features: Sequence[tuple[FeatureState, Any]] = ()
 
     def let_go(self) -> None:
         """Release the state: the sides are merged, and objects that they held may die when the program drops them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from dynamo_lite.guards import Guard
 from dynamo_lite.report import groups
 from dynamo_lite.report.branches import branches
 from dynamo_lite.report.nodes import Nodes
+from dynamo_lite.report.parts import PARTS
 from dynamo_lite.report.problems import case_records, problem_records
 from dynamo_lite.report.proofs import origin_record, reason_record
 from dynamo_lite.report.sizes import input_sizes, ties
@@ -104,9 +106,17 @@ def _document(
         "problems": problems,
         "cases": case_records(sorted({p["case"] for p in problems if p["case"]})),
         "groups": [{"key": g.key, "title": g.title, "folded": g.folded} for g in groups.GROUPS],
+        "parts": _parts(body["nodes"]),
         "places": sources.places,
         "files": sources.records(),
     }
+
+
+def _parts(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The parts of a step of training with the numbers of their operators; none of a program without a backward."""
+    counts = Counter(node["part"] for node in nodes)
+    rows = [{"key": part.key, "title": part.title, "operators": counts[part.key]} for part in PARTS]
+    return rows if counts["backward"] else []
 
 
 def _guard(index: int, guard: Guard, owned: Collection[str], sources: Sources) -> dict[str, Any]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from torch import fx
 
-from dynamo_lite.errors import UserFrame
-from dynamo_lite.report.sources import Sources, innermost
+from dynamo_lite.report.parts import parts_of
+from dynamo_lite.report.sources import Sources, frames_of, innermost
 
-_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[^\n]+)')
 _FROM_WEIGHT: Mapping[str, Mapping[int, tuple[int, int]]] = {
     "linear": {-1: (1, 0)},
     "embedding": {-1: (0, 1)},
@@ -43,6 +41,7 @@ class Nodes:
         self._kinds = {spec.arg.name: _input_kind(spec) for spec in program.graph_signature.input_specs}
         self.ids: dict[fx.Node, str] = {}
         self._given: dict[fx.Node, Any] = {}
+        self._parts = parts_of(program.graph_module)
         self.records: list[dict[str, Any]] = []
         self._graph(program.graph_module, "")
 
@@ -65,6 +64,7 @@ class Nodes:
             "id": identifier,
             "name": node.name,
             "graph": path,
+            "part": self._parts.get(node, "") if node.op == "call_function" else "",
             "op": node.op,
             "operator": _operator(node),
             "input_kind": self._kinds.get(node.name, "") if node.op == "placeholder" and not path else "",
@@ -126,12 +126,6 @@ def _leaves(arguments: Any) -> Iterator[Any]:
             yield from _leaves(part)
     else:
         yield arguments
-
-
-def frames_of(stack_trace: str | None) -> Iterator[UserFrame]:
-    """The frames of a node's `stack_trace`, outermost first."""
-    for found in _FRAME.finditer(stack_trace or ""):
-        yield UserFrame(found["file"], int(found["line"]), found["name"])
 
 
 def describe(value: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def page(document: dict[str, Any]) -> str:
     nodes = document["nodes"]
     held = [node for node in nodes if node["input_kind"] not in ("", "user input")]
     computed = [node for node in nodes if node["input_kind"] in ("", "user input")]
+    parts = [(part, [n for n in computed if n["part"] == part["key"]]) for part in document["parts"]]
     folds: dict[str, str] = {}
 
     def keep(name: str, html: str) -> str:
@@ -38,8 +39,8 @@ def page(document: dict[str, Any]) -> str:
             d=document,
             picture=picture(document),
             held=held,
-            computed=computed,
-            layers=layers(computed),
+            layers=layers([node for node in computed if not node["part"]]),
+            parts=[(part, layers(rows)) for part, rows in parts],
             keep=keep,
             packed=lambda: _packed({"data": {key: document[key] for key in _LISTS}, "folds": folds}),
             style=_part("report.css"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.report.groups import rank_of
 
+_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[^\n]+)')
 RANKS = ("yours", "library", "torch")
 _WHOLE = 200
 """A file of the user's of so many lines is shown whole."""
@@ -87,6 +89,12 @@ class Sources:
             "links": sum(len(found) for roles in lines.values() for found in roles.values()),
             "segments": segments,
         }
+
+
+def frames_of(stack_trace: str | None) -> Iterator[UserFrame]:
+    """The frames of a node's `stack_trace`, outermost first."""
+    for found in _FRAME.finditer(stack_trace or ""):
+        yield UserFrame(found["file"], int(found["line"]), found["name"])
 
 
 def innermost(frames: Any) -> UserFrame | None:

@@ -17,8 +17,9 @@ from dynamo_lite.guards import Guard
 from dynamo_lite.guards.alike import alike, row_of
 from dynamo_lite.report.document import Traced
 from dynamo_lite.report.groups import GROUPS, brief_place, grouped, innermost_text
+from dynamo_lite.report.parts import PARTS, parts_of
 from dynamo_lite.report.sizes import input_sizes
-from dynamo_lite.report.sources import Sources
+from dynamo_lite.report.sources import Sources, frames_of, innermost
 
 Sections = Iterator[tuple[str, list[str]]]
 _PLACE = re.compile(r"/[^\s:`'\"()]+\.py(?=:\d)")
@@ -45,6 +46,9 @@ def _short(place: re.Match[str]) -> str:
 
 def _sections(trace: Traced, keys: frozenset[str]) -> Sections:
     yield "Program", _program(trace.program)
+    parts = list(_parts(trace.program, keys))
+    if parts:
+        yield "Step of training", parts
     sizes = list(_sizes(trace))
     if sizes:
         yield "Sizes", sizes
@@ -61,7 +65,7 @@ def _sections(trace: Traced, keys: frozenset[str]) -> Sections:
 
 
 def _unfolded(unfold: bool | Collection[str]) -> frozenset[str]:
-    known = frozenset(group.key for group in GROUPS)
+    known = frozenset(row.key for row in (*GROUPS, *PARTS))
     if isinstance(unfold, bool):
         return known if unfold else frozenset()
     asked = frozenset({unfold} if isinstance(unfold, str) else unfold)
@@ -83,6 +87,19 @@ def _program(program: Any) -> list[str]:
         ", ".join([_count(count, "operator") + inside, *parts, _count(outputs, "output")]),
         f"inputs: {', '.join(map(str, users))}",
     ]
+
+
+def _parts(program: Any, keys: frozenset[str]) -> Iterator[str]:
+    """The parts of a step of training: counts, or each operator with its line."""
+    found = parts_of(program.graph_module)
+    for part in PARTS if found else ():
+        nodes = [node for node, key in found.items() if key == part.key and node.op == "call_function"]
+        folded = "" if part.key in keys else f"   (unfold={part.key!r})"
+        yield f"{_count(len(nodes), 'operator')}: {part.title}{folded}"
+        for node in nodes if part.key in keys else ():
+            frame = innermost(frames_of(node.meta.get("stack_trace")))
+            place = f"  # {frame.filename}:{frame.lineno}" if frame is not None else ""
+            yield f"  {node.name} = {node.target}{place}"
 
 
 def _operators(module: fx.GraphModule) -> tuple[int, int]:

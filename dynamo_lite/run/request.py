@@ -61,6 +61,7 @@ class RunRequest:
         held: tables that the module holds, in place of which the run finds shorter ones
             (tracing/later_calls/held_tables.py).
         prepared: state that the first call makes, and that this run finds (features/training/first_state.py).
+        gradients: gradients that the run begins with (features/training/first_gradients.py).
         demanded: calls (code, instruction) that need numbers which data decide (control_flow/branches/demands.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
@@ -84,9 +85,10 @@ class RunRequest:
     without_gradients: tuple[str, ...] = ()
     held: HeldTables | None = None
     prepared: Placed | None = None
+    gradients: Placed | None = None
     demanded: frozenset[tuple[CodeType, int]] = frozenset()
     enter: Callable[..., Any] = _call
 
     def placed(self) -> list[Placed]:
         """What is put into the user's objects before the run, and taken out after it."""
-        return [part for part in (self.held, self.prepared) if part is not None]
+        return [part for part in (self.held, self.prepared, self.gradients) if part is not None]

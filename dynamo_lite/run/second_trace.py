@@ -69,6 +69,7 @@ def retrace(first: Run) -> Fingerprint:
     try:
         _retrace(first, prints)
     except GraphBreak as error:
+        first.tracer.features.tell("differs", first, error)
         facts = persisted_sizes.facts_of(first.tracer, sizes) if first.request.known is None else None
         if facts is None:
             raise

@@ -64,6 +64,7 @@ EVENTS: Mapping[str, str] = {
     "returned": "(run, call): the program has returned; the first pass, operators are still recorded",
     "outputs": "(run, call): the outputs of the graph are known",
     "judged": "(run, call): the effects of the run are known; the heap is as the program has left it",
+    "differs": "(run, error): a second trace, from the state after the run, is another; a listener may raise RunAgain",
     "late import": "(tracer): C++ imports a module of torch's, which must not see torch as the run has prepared it",
 }
 """Event → parameters and meaning. Any number of features may listen."""

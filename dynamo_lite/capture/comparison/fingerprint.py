@@ -32,6 +32,7 @@ from dynamo_lite.capture.comparison.stored_rows import StoredRows, TableRows
 from dynamo_lite.capture.comparison.table_views import shown_whole
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.capture.graph.profiler_regions import is_of_the_profiler
 from dynamo_lite.symbolic_shapes.expressions.expr import Atom, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import le
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
@@ -80,6 +81,7 @@ class Fingerprint:
         self.stored: StoredRows = StoredRows(self, {entry.node: entry for entry in recorder.lifted}, before)
         self._found = {root: rows.text for root, rows in before.items()}
         of_neutral = {id(tensor) for tensor in neutral}
+        self._apart = {storage_of(tensor) for tensor in neutral}  # what is left in them is compared by `value`
         placeholders = [e.node for e in recorder.lifted if id(e.tensor) in of_neutral]
         self._neutral = NeutralBuffers(self._digests, self.copy_of, self._is_written, placeholders)
         self._contents.update(self._found)
@@ -105,7 +107,7 @@ class Fingerprint:
         autocasts: list[str] = []
         inputs = 0
         for node in self.recorder.level.graph.nodes:
-            if node in self._digests or is_metadata_assertion(node) or _is_of_the_profiler(node):
+            if node in self._digests or is_metadata_assertion(node) or is_of_the_profiler(node):
                 continue
             if is_marker(node):
                 _follow(autocasts, node)
@@ -259,7 +261,7 @@ class Fingerprint:
         outside = {
             root: text
             for root, text in self._contents.items()
-            if not isinstance(root, fx.Node) and root not in self.stored.rows
+            if not isinstance(root, fx.Node) and root not in self.stored.rows and root not in self._apart
         }
         updates = {name: self.value(tensor) for name, tensor in self.updates.items()}
         return self._sequence, [(self._shape(value), self._layout(value)) for value in outputs], outside, updates
@@ -357,8 +359,3 @@ def _numbered(value: Any, numbers: dict[fx.Node, str]) -> Any:
     if isinstance(value, dict):
         return tuple((key, _numbered(v, numbers)) for key, v in value.items())
     return (type(value).__qualname__, repr(value))
-
-
-def _is_of_the_profiler(node: fx.Node) -> bool:
-    """Whether a node opens or closes a region of the profiler, which the program does not keep."""
-    return getattr(node.target, "namespace", None) == "profiler"

@@ -2,7 +2,8 @@
 
 `buf.mul_(m).add_(g)` of such a buffer is g, to the last bit: -0.0 * m is -0.0 for m >= 0, and -0.0 + g is g for every
 g, -0.0, infinities and nan included (IEEE 754, rounding to nearest). So a recording that has `buf = g.clone()` in the
-first call and these operators in later ones is the same program for both, if the buffer begins so.
+first call and these operators in later ones is the same program for both, if the buffer begins so. `buf.zero_()` makes
+it 0.0, to which g is added but for the sign of a zero.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dynamo_lite.capture._torch import OpOverload
 
 _SCALES = frozenset({"mul_", "_foreach_mul_"})
 _ADDS = frozenset({"add_", "_foreach_add_"})
+_ZEROS = frozenset({"zero_", "_foreach_zero_"})
 
 
 class NeutralBuffers:
@@ -38,14 +40,14 @@ class NeutralBuffers:
 
     def take(self, node: fx.Node) -> bool:
         """Whether a node leaves such buffers as they are, or sets them to tensors: it has its digest then."""
-        if not self._held or not isinstance(node.target, OpOverload) or len(node.args) != 2:
+        if not self._held or not isinstance(node.target, OpOverload) or not 1 <= len(node.args) <= 2:
             return False
         changed = _several(node.args[0])
         if not changed or any(operand not in self._held or self._is_written(operand) for operand in changed):
             return False
-        name, other = node.target._opname, node.args[1]
-        if name in _SCALES and _is_scale(other):
-            if name == "mul_":
+        name, other = node.target._opname, node.args[1] if len(node.args) == 2 else None
+        if name in _ZEROS or (name in _SCALES and _is_scale(other)):
+            if name in ("mul_", "zero_"):
                 self._held[node] = self._held[changed[0]]
             self._digests[node] = self._digests[changed[0]]
             return True

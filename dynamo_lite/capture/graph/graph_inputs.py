@@ -317,13 +317,10 @@ class InputLifter(GraphWriter):
             return tensor
         if type(tensor) is not FakeTensor and wrapper_subclasses.is_wrapper(tensor) and self._is_made(tensor):
             return self._assembled(tensor)
-        if self.levels:
+        if self.levels and (self.levels.sees(tensor) or not self._is_saved_copy(tensor)):
             return self.levels.capture(tensor)
-        if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
-            copied = self.level.nodes.node_of_copy(tensor)
-            if copied is not None:  # autograd's own copy of a result that it saved for the backward
-                self.level.nodes[tensor] = copied
-                return tensor
+        if self._is_saved_copy(tensor):
+            return tensor
         carried = self._carried.get(id(tensor))
         if carried is None and self.earlier is not None and tensor in self.earlier.recorder.level.nodes:
             carried = self._carry(tensor, self.earlier)
@@ -343,6 +340,16 @@ class InputLifter(GraphWriter):
                 return view
             lifted = self._lift_constant(tensor)
         return lifted.fake
+
+    def _is_saved_copy(self, tensor: torch.Tensor) -> bool:
+        """Whether this is autograd's own copy of a result of this graph, which it saved for the backward. If so, it
+        stands for that result from now on."""
+        if not isinstance(tensor, FakeTensor) or tensor.fake_mode is not self.fake_mode or tensor.is_leaf:
+            return False
+        copied = self.level.nodes.node_of_copy(tensor)
+        if copied is not None:
+            self.level.nodes[tensor] = copied
+        return copied is not None
 
     def _is_made(self, tensor: torch.Tensor) -> bool:
         """Whether the program has made this wrapper itself, or it is around tensors that the program changes with."""

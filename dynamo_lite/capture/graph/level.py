@@ -9,6 +9,8 @@ from torch import fx
 
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.tensor_map import TensorMap
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_tensors import set_version
 
 
 @dataclass(eq=False)
@@ -40,7 +42,9 @@ class Level:
     own_storages: set[int] = field(default_factory=set)  # of the arguments of its own, which nothing may change
     functional: bool = False
     changed: set[int] = field(default_factory=set)  # the storages from around that it changes in place
+    merges: bool = False  # it is a side of a branch, and what features keep is merged behind it
     memos: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)  # a tensor it was given, memos to put back
+    versions: list[tuple[Any, int, Any]] = field(default_factory=list)  # such a tensor, its version, its grad_fn
     nodes: TensorMap = field(default_factory=TensorMap)
     sizes: SizeNodes | None = None
     last_first: fx.Node | None = None
@@ -53,6 +57,20 @@ class Level:
     @property
     def placeholders(self) -> list[fx.Node]:
         return [*self.arguments, *(node for node, _ in self.captured)]
+
+    def put_back_versions(self) -> bool:
+        """Let autograd take the tensors from the outer graph for unchanged, as another side finds them. Returns whether
+        one has the autograd graph of this side, which cannot be put back."""
+        with DisableTorchFunction():
+            for tensor, version, _ in reversed(self.versions):
+                set_version(tensor, version)
+            return any(graph is not None and tensor.grad_fn is not graph for tensor, _, graph in self.versions)
+
+    def note_version(self, tensor: Any) -> None:
+        """A tensor from the outer graph is an operand from now on (`put_back_versions`)."""
+        with DisableTorchFunction():
+            if not tensor.is_inference():
+                self.versions.append((tensor, tensor._version, tensor.grad_fn))
 
     def put_back_memos(self) -> None:
         """Restore the memos of tensors from the outer graph: symbols made in here (`item()`) have no meaning there."""

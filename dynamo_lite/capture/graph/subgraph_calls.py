@@ -22,6 +22,7 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import packed_sequences
 from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.capture.fakes.results import with_history
+from dynamo_lite.capture.graph import profiler_regions
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
@@ -58,6 +59,7 @@ def finish(
     number = next(n for n in count() if not any(f"{name}{n}" in recorder.level.modules for name in names))
     modules = []
     for level, output, name in zip(levels, outputs, names):
+        profiler_regions.drop(level.graph)
         level.graph.output(output)
         module = _module(level, f"{name}{number}")
         module.meta[_GRAD_MODE] = level.grad_enabled

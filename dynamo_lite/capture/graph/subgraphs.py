@@ -17,6 +17,7 @@ from torch import fx
 
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.unrecorded import unrecorded
@@ -100,6 +101,11 @@ class Levels:
         """Whether the innermost level returns tensors that it changes in place as results."""
         return bool(self._inner) and self._inner[-1].functional
 
+    @property
+    def merge_state(self) -> bool:
+        """Whether each sub-graph that is open is a side of a branch: what features keep is merged behind it."""
+        return all(level.merges for level in self._inner)
+
     def nodes_of(self, fake: torch.Tensor) -> list[fx.Node]:
         """The nodes of a fake tensor, in the program and in the levels that are open."""
         found = (level.nodes.get(fake) for level in (self._program, *self._inner))
@@ -153,6 +159,8 @@ class Levels:
             name = recorder.node_of(fake).name
         if fake not in recorder.level.nodes:
             self._inner[-1].memos.append((fake, _memos(fake)))
+            if recorder.memory is Memory.AUTOGRAD:
+                self._inner[-1].note_version(fake)
             node = self._placeholder(name)
             self._inner[-1].captured.append((node, fake))
             self._inner[-1].storages.add(storage_key(fake))

@@ -15,6 +15,7 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_tensors import StandIns
 from dynamo_lite.capture.fakes.wrapper_subclasses import InnerTensors
+from dynamo_lite.capture.graph.forward_lines import ForwardLines
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.names import rename_placeholder
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
@@ -45,6 +46,7 @@ class GraphWriter:
         self.memory = (
             static_cache.Memory.ALL
         )  # whether operators' results are taken from static_cache.py where it knows them
+        self.forward_lines = ForwardLines()
         self.torch_function: Any = None
         self.stand_ins = StandIns(fake_mode)
         self.inner_tensors = InnerTensors()
@@ -88,6 +90,8 @@ class GraphWriter:
         meta = node.meta
         context = self.context
         trace = context.stack_trace()
+        if self.memory is static_cache.Memory.AUTOGRAD:
+            trace = self.forward_lines.note(node, trace)
         if trace is not None:
             meta["stack_trace"] = trace
         meta["nn_module_stack"] = context.module_stack()

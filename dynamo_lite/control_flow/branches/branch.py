@@ -192,6 +192,8 @@ class Branch:
         merged.merge.fill()
         self._note_going(merged.merge, left, right)
         write_heap(tracer, merged.heap)
+        for state in merged.features:
+            state.put()
         tracer.made_dicts |= left.dicts | right.dicts
         for value in self.base.values() if left.over else ():
             for generator in runs_at_its_end(value) if is_copied(value) else ():
@@ -281,7 +283,9 @@ class Branch:
             if is_tensor(self.predicate):
                 tracer.known.append((self.predicate, truth, version_of(self.predicate)))
             try:
-                sides[truth] = run_side(tracer, self.frame, self.base, self.begin(truth), stops, self.assumed(truth))
+                begin, assumed = self.begin(truth), self.assumed(truth)
+                merges = not self.of_sizes
+                sides[truth] = run_side(tracer, self.frame, self.base, begin, stops, assumed, merges=merges)
             finally:
                 del tracer.known[known:]
             self.made.append(sides[truth])

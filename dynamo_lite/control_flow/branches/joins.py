@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
+from dynamo_lite.control_flow.branches.calls import caller_of
 from dynamo_lite.control_flow.branches.side_ends import Merged, merge_sides
 from dynamo_lite.control_flow.interfaces import Forked
 from dynamo_lite.control_flow.states import CannotMerge, HeldElsewhere, JoinsLater, Side, SizesDiffer
@@ -12,6 +13,7 @@ from dynamo_lite.interpreter.flow import END, FlowGraph
 
 _CARRIED_ON = 100
 """Up to so many runs of sides a choice is carried on past a join that leaves a variable unmerged."""
+_ONE_SIDE = "it is set on one side only"
 _ATTEMPTS = 7
 """Joins that are tried for one branch."""
 IN_CALLER: Final = -2
@@ -65,10 +67,23 @@ class Joins:
             on_stack = error.on_stack
         else:
             unmergeable = merged.unmergeable
+            if merged.unlike and not unmergeable and self._may_go_on():
+                if self.at == END:
+                    self.unlike = CannotMerge("branch-differs", what=f"{merged.unlike} different", why=_ONE_SIDE)
+                else:
+                    self.at = END
+                return None
             if not unmergeable or is_final:
                 return merged
         self._later(unmergeable, on_stack)
         return None
+
+    def _may_go_on(self) -> bool:
+        """Whether the state of a feature that cannot be merged may be carried on: to the end of the function, or in the
+        caller."""
+        if self.is_last or self.stays or self.is_enough():
+            return False
+        return self.at != END or caller_of(self.branch.tracer, self.branch.frame) is not None
 
     def _begins(self) -> bool:
         """Whether the nearest join is to be tried, after that of the last time."""
@@ -96,6 +111,8 @@ class Joins:
         if self._is_around:
             self._is_around = False
             return
+        if error.names.get("why") == _ONE_SIDE:
+            return  # it stays unmerged, and is refused when it is read
         if self.is_last or self.first == END:
             self._refuse(self.problem or error)
         self._later([], False)

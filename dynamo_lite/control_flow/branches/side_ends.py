@@ -17,6 +17,7 @@ from dynamo_lite.control_flow.states import Goes, LeftFromWithin, OpenLoop, Side
 from dynamo_lite.control_flow.undoing.iterators import is_copied, is_iterator, runs_at_its_end
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
+from dynamo_lite.tracing.feature_state import MergedState
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 
 
@@ -28,6 +29,12 @@ class Merged:
     heap: list[HeapPlan]
     end: Callable[[], Any]
     unmergeable: list[int]
+    features: list[MergedState]
+
+    @property
+    def unlike(self) -> str:
+        """The part of a feature's state that no operator gives, if there is one."""
+        return next((state.unlike for state in self.features if state.unlike), "")
 
 
 def merge_sides(branch: Forked, left: Side, right: Side, carries_sizes: bool = False) -> Merged:
@@ -49,7 +56,12 @@ def merge_sides(branch: Forked, left: Side, right: Side, carries_sizes: bool = F
     of_list = partial(plan_list, branch.tracer, merge, (left, right))
     over = [callee for callee, _ in branch.callees]
     used = [Used(branch.tracer, branch.frame, side, side.pc, over) for side in (left, right)]
-    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable)
+    features = _plan_features(merge, left, right)
+    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable, features)
+
+
+def _plan_features(merge: Merge, left: Side, right: Side) -> list[MergedState]:
+    return [state.merge(merge, one, other) for (state, one), (_, other) in zip(left.features, right.features)]
 
 
 def _check_held(left: Side, right: Side) -> None:

@@ -28,9 +28,11 @@ def call_backward(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
     """torch.autograd.backward(tensors, ...), Tensor.backward(self, ...)"""
     name = "torch.Tensor.backward" if fn is torch.Tensor.backward else "torch.autograd.backward"
     if not tracer.sees_python:
-        tracer.refuse("backward-in-forward", function=name, where=", which strict=False does not follow")
-    if tracer.recorder.levels:
-        tracer.refuse("backward-in-forward", function=name, where=" within a branch, a loop or another sub-graph")
+        tracer.refuse(
+            "backward-in-forward", function=name, where=", which strict=False does not follow (strict=True does)"
+        )
+    if tracer.recorder.levels and not tracer.recorder.levels.merge_state:
+        tracer.refuse("backward-in-forward", function=name, where=" within a loop on data or another sub-graph")
     return with_engine(tracer, fn, args, kwargs, name)
 
 
@@ -48,7 +50,9 @@ def call_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         check_hooks(tracer, leaf)
     before = set(tracer.recorder.graph.nodes)
     asked = {**kwargs, "accumulate_grad": False}
-    engine_args = (outputs, given, retain_graph, create_graph, tuple(leaves))
+    # The sides of a branch are run again from the same autograd graph.
+    keeps = retain_graph or bool(tracer.recorder.levels)
+    engine_args = (outputs, given, keeps, create_graph, tuple(leaves))
     found = fn(*engine_args, **asked)
     with torch.set_grad_enabled(bool(create_graph)):
         shared = _shared([gradient for gradient in found if gradient is not None])
@@ -83,10 +87,13 @@ def _accumulate(
     slot.read_first |= not slot.is_written
     if slot.is_left and slot.value is slot.start and slot.start is not None:
         return gradients.add_to_left(tracer, slot, gradient)  # which may be reset before it is used
+    gradients.check_read(tracer, slot)
     old = slot.value
     if gradient.layout is not torch.strided:
         tracer.refuse("backward-in-forward", function="backward()", where=", of which one is sparse")
-    if old is None:
+    if old is None and gradients.BEGIN.copies and not create_graph and _fits(leaf, gradient):
+        new = gradient.clone()
+    elif old is None:
         new = gradient if is_own and not create_graph and _fits(leaf, gradient) else _copied(leaf, gradient)
     elif create_graph:
         new = gradients.lifted(tracer, old) + gradient

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dynamo_lite.features.training import backward, gradients, optimizers
+from dynamo_lite.features.training import backward, first_gradients, gradients, optimizers, schedules
+from dynamo_lite.run.finished_run import CallRecord, FinishedRun
 from dynamo_lite.tracing.feature import Feature, NamedRules, WhileAwake
 from dynamo_lite.tracing.policy import skipped_calls
+
+
+def _judge(run: FinishedRun, call: CallRecord) -> None:
+    schedules.judge(run)
+    optimizers.judge(run, call)
+    first_gradients.judge(run)
+
 
 FEATURE = Feature(
     name="training",
@@ -15,12 +23,18 @@ FEATURE = Feature(
         NamedRules(("torch.autograd.graph:_engine_run_backward",), lambda name: backward.call_engine),
     ),
     function_steps=(optimizers.plan_step,),
-    on={"judged": optimizers.judge, "changes": gradients.changes, "tensor attributes": lambda: gradients.ATTRIBUTES},
+    on={
+        "judged": _judge,
+        "differs": first_gradients.differs,
+        "changes": gradients.changes,
+        "tensor attributes": lambda: gradients.ATTRIBUTES,
+    },
     while_awake=WhileAwake(on_write=optimizers.note_stored),
     before_end=(gradients.judge,),
     guards=gradients.guard,
     refusals=(
         *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
-        *("gradient-hook", "optimizer-state", "tensor-attribute"),
+        *("gradient-hook", "optimizer-state", "first-step-in-branch", "scheduler-step"),
+        *("branch-differs", "tensor-attribute"),
     ),
 )

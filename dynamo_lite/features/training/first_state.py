@@ -29,6 +29,7 @@ from dynamo_lite.capture.constant_values import computes
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import LiftedKind
 from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.features.training.gradients import BEGIN
 from dynamo_lite.run.finished_run import FinishedRun, conditions
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _disable_current_modes
 from dynamo_lite.torch_internals._torch_operators import OpOverload
@@ -140,8 +141,8 @@ def judge(run: FinishedRun, made: Made, outputs: Sequence[Any]) -> bool:
     assert isinstance(first, FirstState)
     if first.settings != settings:
         raise FromFirstState(None)
-    prints = run.fingerprint(neutral=first.neutral)
-    is_same = first.program == prints.program(outputs) and first.changes == _changes(run, prints, first.entries)
+    prints = run.fingerprint(neutral=[*first.neutral, *(tensor for _, tensor in BEGIN.tensors.values())])
+    is_same = first.program == prints.program(outputs) and first.changes == changes(run, prints, first.entries)
     is_same &= first.conditions == conditions(run) and first.spec == run.outputs.spec
     if not is_same or made or first.left != [prints.value(tensor) for tensor in first.neutral]:
         raise FromFirstState(first.otherwise or Refused())
@@ -155,10 +156,10 @@ def _first_state(run: FinishedRun, made: Made, outputs: Sequence[Any], settings:
 
     def found(entries: _Entries) -> FirstState:
         prints = run.fingerprint(buffers=entries.buffers)
-        changes, left = _changes(run, prints, entries.all), [prints.value(fake) for fake in entries.varying]
+        others, left = changes(run, prints, entries.all), [prints.value(fake) for fake in entries.varying]
         rests_on = (settings, conditions(run), run.tracer.reads)
         return FirstState(
-            tuple(entries.all), prints.program(outputs), run.outputs.spec, changes, entries.neutral, left, *rests_on
+            tuple(entries.all), prints.program(outputs), run.outputs.spec, others, entries.neutral, left, *rests_on
         )
 
     if any(type(entry.optimizer.state[entry.owner]) is not dict for entry, _ in made):
@@ -291,14 +292,16 @@ def _sizes_vary(fake: torch.Tensor) -> bool:
     return any(isinstance(size, torch.SymInt) for size in (*fake.shape, *fake.stride()))
 
 
-def _changes(run: FinishedRun, prints: Any, entries: Sequence[MadeEntry]) -> list[Any]:
-    """The changes that a run has left besides the state of the optimizers, in a form that two runs have in common."""
+def changes(run: FinishedRun, prints: Any, entries: Sequence[MadeEntry]) -> list[Any]:
+    """The changes that a run has left besides the state of the optimizers, and the gradients where these are compared
+    as such (first_gradients.py), in a form that two runs have in common."""
     states = {id(entry.optimizer.state) for entry in entries}
     states |= {id(entry.optimizer.state.get(entry.owner)) for entry in entries}
+    apart = run.request.gradients is not None
     rows = [
         (descriptions.describe_target(run.tracer, change), change.part, _shown(change.new, prints))
         for change in (*run.effects.pending, *run.effects.dropped, *run.effects.assigned.values())
-        if id(change.owner) not in states
+        if id(change.owner) not in states and not (apart and isinstance(change.owner, torch.Tensor))
     ]
     return sorted(rows, key=repr)
 

@@ -11,7 +11,8 @@ in slots of its own. At the end of the run each slot is compared with what the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from types import GetSetDescriptorType
 from typing import Any, NamedTuple
@@ -22,9 +23,10 @@ from torch import fx
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect
-from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _disable_current_modes
 from dynamo_lite.tracing.effects.descriptions import HiddenValue, describe
 from dynamo_lite.tracing.feature import TensorAttribute
+from dynamo_lite.tracing.feature_state import MergedState
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.higher_order.autograd import WithoutHooks, has_no_hooks
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
@@ -37,6 +39,21 @@ trace. It is emptied when that run is undone."""
 
 
 @dataclass
+class _Begin:
+    """What the gradients of the run in progress begin with (first_gradients.py).
+
+    tensors: id of an outer tensor without a gradient → (the tensor, the gradient that it has instead)
+    copies: whether each first gradient is a copy
+    """
+
+    tensors: dict[int, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
+    copies: bool = False
+
+
+BEGIN = _Begin()
+
+
+@dataclass
 class Slot:
     """The `.grad` of one tensor.
 
@@ -45,6 +62,7 @@ class Slot:
     value: the gradient now
     is_outside: whether the tensor existed before the run
     is_left: whether the start is what an earlier run has left
+    is_begun: whether the start is a buffer of the program in the place of None (first_gradients.py)
     number: of the flat input that the tensor is; else None
     read_first: whether the program looked at the gradient before it was overwritten
     """
@@ -58,6 +76,13 @@ class Slot:
     read_first: bool = False
     is_written: bool = False
     is_left: bool = False
+    is_begun: bool = False
+
+
+class UnlikeGradient(NamedTuple):
+    """The `.grad` behind a branch on data, one side of which alone leaves a gradient: it may not be read."""
+
+    gradient: torch.Tensor
 
 
 class LateSum(NamedTuple):
@@ -112,29 +137,68 @@ class Gradients(FeatureState):
         recorder = self._tracer.recorder
         number = recorder.input_number(owner)
         is_outside = number is not None or recorder.is_input(owner) or not is_fake(owner)
-        start = None
+        start, is_begun = None, False
         is_left = id(owner) in _LEFT and _LEFT[id(owner)][0] is owner
         if is_left:
             start = _LEFT[id(owner)][1]
         elif is_outside:
             start = _grad(owner if number is None else self._tracer.inputs.leaves[number])
+            is_begun = start is None and number is None and id(owner) in BEGIN.tensors
+            start = BEGIN.tensors[id(owner)][1] if is_begun else start
             if start is not None and not is_fake(start):
                 lifted(self._tracer, owner)  # which gives it a name
                 recorder.expect_state(start, f"grad.{name_of(self._tracer, owner, number)}")
-        return Slot(owner, start, start, is_outside, number, self._tracer.mark(), is_left=is_left)
+        return Slot(owner, start, start, is_outside, number, self._tracer.mark(), is_left=is_left, is_begun=is_begun)
 
-    def save(self) -> dict[int, Any]:
-        return {key: slot.value for key, slot in self._slots.items()}
+    def save(self) -> dict[int, tuple[Any, bool]]:
+        return {key: (slot.value, slot.is_written) for key, slot in self._slots.items()}
 
-    def changed(self, saved: dict[int, Any]) -> str | None:
+    def changed(self, saved: dict[int, tuple[Any, bool]]) -> str | None:
         for key, slot in self._slots.items():
-            if slot.is_written and slot.value is not saved.get(key, slot.start):
-                return f"the .grad of {name_of(self._tracer, slot.owner, slot.number)}"
+            if slot.is_written and slot.value is not saved.get(key, (slot.start,))[0]:
+                return self._what(slot)
         return None
 
-    def restore(self, saved: dict[int, Any]) -> None:
+    def restore(self, saved: dict[int, tuple[Any, bool]]) -> None:
         for key, slot in self._slots.items():
-            slot.value = saved.get(key, slot.start)
+            slot.value, slot.is_written = saved.get(key, (slot.start, False))
+
+    def left_behind(self) -> dict[int, tuple[Any, bool]]:
+        return self.save()
+
+    def merge(self, merge: Any, left: Any, right: Any) -> MergedState:
+        """Two gradients are a result of the branch; one that only one side has may not be read behind it."""
+        plans: list[tuple[Slot, Callable[[], Any], bool]] = []
+        unlike = ""
+        for key, slot in self._slots.items():
+            (one, one_written), (other, other_written) = (
+                side.get(key, (slot.value, slot.is_written)) for side in (left, right)
+            )
+            if one is other:
+                plan = partial(_same, one)
+            elif all(isinstance(value, torch.Tensor) for value in (one, other)):
+                plan = merge.plan(*(v if is_fake(v) else lifted(self._tracer, v) for v in (one, other)))
+            else:
+                unlike, plan = self._what(slot), partial(_same, _unlike(one, other))
+            plans.append((slot, plan, one_written and other_written))
+
+        def put_all() -> None:
+            for slot, plan, is_written in plans:
+                slot.value, slot.is_written = plan(), is_written
+
+        return MergedState(put_all, unlike)
+
+    def _what(self, slot: Slot) -> str:
+        return f"the .grad of {name_of(self._tracer, slot.owner, slot.number)}"
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _unlike(one: Any, other: Any) -> UnlikeGradient:
+    found = next(value for value in (one, other) if value is not None)
+    return found if isinstance(found, UnlikeGradient) else UnlikeGradient(found)
 
 
 def lifted(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
@@ -164,7 +228,15 @@ def read(tracer: TracerView, owner: torch.Tensor) -> Any:
         tracer.refuse("tensor-attribute", name="grad")
     slot = tracer.own(Gradients).of(owner)
     slot.read_first |= not slot.is_written
+    check_read(tracer, slot)
     return slot.value
+
+
+def check_read(tracer: TracerView, slot: Slot) -> None:
+    """The program uses a gradient. Raises an error if it is there on one side of a branch only."""
+    if isinstance(slot.value, UnlikeGradient):
+        what = f"the .grad of {name_of(tracer, slot.owner, slot.number)} different"
+        tracer.refuse("branch-differs", what=what, why="it is None on one side, and is used behind the branch")
 
 
 def write(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
@@ -201,6 +273,16 @@ def put(tracer: TracerView, slot: Slot, value: Any) -> None:
     slot.value, slot.is_written, slot.mark = value, True, tracer.mark()
 
 
+def neutral(fake: torch.Tensor) -> torch.Tensor | None:
+    """A tensor of -0.0 like a gradient that the run has made; None where its sizes vary."""
+    if not fake.is_floating_point() or fake.requires_grad or fake.layout is not torch.strided:
+        return None
+    if any(isinstance(size, torch.SymInt) for size in (*fake.shape, *fake.stride())):
+        return None
+    with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
+        return torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype, device=fake.device).fill_(-0.0)
+
+
 def _check_fits(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
     stand_in = lifted(tracer, owner)
     given = lifted(tracer, value) if isinstance(value, torch.Tensor) else value
@@ -216,14 +298,19 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     left: list[str] = []
     _check_late(run)
     for slot in run.tracer.own(Gradients):
-        if slot.is_outside and slot.start is not None and run.tracer.recorder.is_lifted(slot.start):
+        if (
+            slot.is_outside
+            and slot.start is not None
+            and not slot.is_begun
+            and run.tracer.recorder.is_lifted(slot.start)
+        ):
             name = name_of(run.tracer, slot.owner, slot.number)
             run.tracer.note(f"{name}.grad is the buffer grad.{name}; another tensor that is assigned later is not read")
-        if not slot.is_outside or slot.value is slot.start:
+        if not slot.is_outside or (slot.value is slot.start and not slot.is_begun):
             continue
         name = name_of(run.tracer, slot.owner, slot.number)
         if slot.number is not None:
-            lose_effect(run, "argument", f"{name}.grad", describe(slot.start), describe(slot.value), "input-gradient")
+            lose_effect(run, "argument", f"{name}.grad", describe(slot.start), _described(slot.value), "input-gradient")
         elif slot.value is not None:
             left.append(name)
     if not left:
@@ -242,11 +329,19 @@ def changes(tracer: TracerView) -> list[Change]:
     for slot in tracer.own(Gradients):
         if not slot.is_outside or slot.number is not None or slot.value is slot.start:
             continue
-        left[id(slot.owner)] = slot.owner, slot.value
+        left[id(slot.owner)] = slot.owner, _tried(slot)
         found.append(Change(slot.owner, "attributes", "grad", slot.start, _hidden(tracer, slot), slot.mark))
     if left:
         _leave(tracer, left)
     return found
+
+
+def _tried(slot: Slot) -> Any:
+    """What a second trace begins with: where a branch leaves None or a gradient, the one that this run has not begun
+    with."""
+    if isinstance(slot.value, UnlikeGradient):
+        return slot.value.gradient if slot.start is None else None
+    return slot.value
 
 
 def guard(walk: Any, tracer: TracerView) -> None:
@@ -255,18 +350,25 @@ def guard(walk: Any, tracer: TracerView) -> None:
     for slot in tracer.own(Gradients):
         if slot.is_outside and slot.number is None and slot.read_first and slot.value is slot.start:
             source = walk.reached.get(id(slot.owner)) or walk.constant(slot.owner)
-            kind = "is" if slot.start is None else "same_tensor"
-            walk.add(kind, walk.child(source, "attribute", "grad"), slot.start, None)
+            found = None if slot.is_begun else slot.start
+            kind = "is" if found is None else "same_tensor"
+            walk.add(kind, walk.child(source, "attribute", "grad"), found, None)
     for tensor, kinds in tracer.own(WithoutHooks).all:
         source = walk.reached.get(id(tensor)) or walk.constant(tensor)
         walk.add("contents", source, partial(has_no_hooks, kinds=kinds), None)
+
+
+def _described(value: Any) -> str:
+    return f"None or {describe(value.gradient)}" if isinstance(value, UnlikeGradient) else describe(value)
 
 
 def _hidden(tracer: TracerView, slot: Slot) -> HiddenValue:
     is_used = slot.start is not None and tracer.recorder.is_lifted(slot.start)
     is_alike = slot.start is not None and slot.value is not None and not is_used
     name = name_of(tracer, slot.owner, slot.number)
-    if slot.value is None:
+    if isinstance(slot.value, UnlikeGradient):
+        what = "is None or a tensor after the step, as a branch on data goes"
+    elif slot.value is None:
         what = "is a tensor when the step begins, and None after it"
     elif slot.start is None:
         what = "is None when the step begins, and a tensor after it"
@@ -274,7 +376,7 @@ def _hidden(tracer: TracerView, slot: Slot) -> HiddenValue:
         what = "is used before the step replaces it"
     names = {"target": f"the .grad of {name}", "what": what}
     is_scratch = not slot.read_first or is_alike
-    return HiddenValue(f"the .grad of {name}", describe(slot.value), is_scratch, "kept-gradient", names)
+    return HiddenValue(f"the .grad of {name}", _described(slot.value), is_scratch, "kept-gradient", names)
 
 
 def _leave(tracer: TracerView, left: dict[int, tuple[torch.Tensor, Any]]) -> None:

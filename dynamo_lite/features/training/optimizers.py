@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import fx
 from torch.optim import Optimizer
 
-from dynamo_lite.features.training import first_state
+from dynamo_lite.features.training import first_state, schedules
 from dynamo_lite.features.training.gradients import Gradients
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun
+from dynamo_lite.tracing.feature_state import MergedState
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -49,8 +50,30 @@ class OptimizersSeen(FeatureState):
     stays = "the names of state are given once; what is stored on a side is in no state behind it"
 
     def __init__(self, tracer: TracerView) -> None:
+        self._tracer = tracer
         self.all: list[UsedOptimizer] = []
         self.stored: dict[int, tuple[torch.Tensor, fx.Node]] = {}
+
+    def left_behind(self) -> list[frozenset[tuple[int, Any]]]:
+        return [_keys(used.optimizer) for used in self.all]
+
+    def merge(self, merge: Any, left: Any, right: Any) -> MergedState:
+        """A first step on one side of a branch is refused: behind it there is state, or there is none."""
+        for number, used in enumerate(self.all):
+            one, other = (side[number] if number < len(side) else frozenset() for side in (left, right))
+            if one != other:
+                self._refuse(used, one ^ other)
+        return MergedState(_nothing, "")
+
+    def _refuse(self, used: UsedOptimizer, made: frozenset[tuple[int, Any]]) -> NoReturn:
+        keys = ", ".join(dict.fromkeys(str(key) for _, key in sorted(made, key=str)))
+        self._tracer.refuse("first-step-in-branch", optimizer=type(used.optimizer).__qualname__, names=keys)
+
+
+def _keys(optimizer: Optimizer) -> frozenset[tuple[int, Any]]:
+    """The entries of an optimizer's state: the id of each parameter with the names of what is kept for it."""
+    state = optimizer.state.items()
+    return frozenset((id(owner), key) for owner, held in state if isinstance(held, dict) for key in held)
 
 
 def note_stored(tracer: TracerView, owner: Any, value: Any) -> None:
@@ -95,6 +118,7 @@ def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         keys = {id(owner): frozenset(held) for owner, held in optimizer.state.items() if isinstance(held, dict)}
         seen.append(UsedOptimizer(optimizer, tracer.mark(), keys))
         tracer.plans.wake("training")
+        schedules.note_rates(tracer, optimizer)
         for path, tensor in _tensors(optimizer):
             tracer.recorder.expect_state(tensor, f"{prefix}.{path}")
     return NOT_HANDLED

@@ -126,7 +126,7 @@ const views = {
       ["operator", node.operator], ["is", node.input_kind], ["value", valueText(node.value)],
       ["strides", node.value.strides ? "(" + node.value.strides.join(", ") + ")" : ""],
       ["line", placeLink(node.at)], ["module", node.module ? `${node.module} (${node.module_type})` : node.module_type],
-      ["called", node.called], ["graph", node.graph],
+      ["called", node.called], ["graph", node.graph], ["part", node.part],
       ["inputs", list(node.inputs.map(nodeLink))], ["users", list(node.users.map(nodeLink))],
     ]), make("pre", node.text)];
     if (node.sizes.length) {

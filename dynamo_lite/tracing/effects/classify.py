@@ -124,7 +124,12 @@ def is_invisible_place(change: Change) -> bool:
         return True  # which warnings have been shown; which name was bound first
     if _is_source_text(change):
         return True
-    return _place(change) in INVISIBLE or is_invisible(change.part)
+    return is_bookkeeping(change) or is_invisible(change.part)
+
+
+def is_bookkeeping(change: Change) -> bool:
+    """Whether a change is in a place that torch keeps for itself, and that no program sees."""
+    return _place(change) in INVISIBLE
 
 
 def _is_source_text(change: Change) -> bool:

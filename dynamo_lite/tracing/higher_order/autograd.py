@@ -85,7 +85,8 @@ def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     recorder = tracer.recorder
     if any(isinstance(t, torch.Tensor) and is_wrapped(t) for t in pytree.tree_leaves((args, kwargs))):
         return NOT_HANDLED  # a functorch transform, which keeps an autograd graph of its own
-    if tracer.own(UnlikeSides).lost:  # loops whose results are detached
+    unlike = tracer.own(UnlikeSides)
+    if unlike.lost or unlike.tangled:  # loops whose results are detached
         tracer.refuse("control-flow-gradient")
     if recorder.memory is not Memory.AUTOGRAD:
         tracer.abort(Inexact(f"{name} needs the autograd graph of every operator", Memory.AUTOGRAD))

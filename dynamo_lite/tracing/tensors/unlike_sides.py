@@ -25,7 +25,8 @@ class UnlikeSides(FeatureState):
     contiguous: tensors that `contiguous()` was called of behind such a branch.
     lost: results whose
     gradient eager has in the example and the program has not, and why. unsure: writes to what later calls see, which
-    requires grad on one side only."""
+    requires grad on one side only. tangled: whether a tensor from before a branch may have the autograd graph of a side
+    that was undone."""
 
     stays = "it is what the merge of the sides says of them"
 
@@ -39,6 +40,7 @@ class UnlikeSides(FeatureState):
         self.contiguous: set[fx.Node] = set()
         self.lost: dict[fx.Node, str] = {}
         self.unsure: set[fx.Node] = set()
+        self.tangled = False
         self.needs_no_grad: tuple[str, ...] = ()  # why the program is called without gradients only
 
 

@@ -113,6 +113,21 @@ REFUSALS: dict[str, Refusal] = {
         "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
         'program then holds the state in buffers. Pass effects="drop" if each call is a first step.',
     ),
+    "first-step-in-branch": Refusal(
+        errors.UnsupportedEffect,
+        "One side of a branch on data takes the first step of {optimizer}, which makes its state ({names}): behind the "
+        "branch there would be state, or none.",
+        "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
+        "program then holds the state in buffers.",
+    ),
+    "scheduler-step": Refusal(
+        errors.UnsupportedEffect,
+        "{scheduler}.step() within the step counts in Python numbers, from which it computes the learning rate; the "
+        "exported program cannot carry them.",
+        "call it outside of the step, and make the optimizer with a rate that is a tensor (lr=torch.tensor(1e-3)): the "
+        "scheduler changes it in place, and the program reads it in each call. Or compute the rate in the step, from a "
+        "buffer that counts.",
+    ),
     "input-gradient": Refusal(
         errors.UnsupportedEffect,
         "backward() leaves a gradient in {target}, an argument of the call: {old} before the step, {new} after it. An "

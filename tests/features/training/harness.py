@@ -80,7 +80,7 @@ def follow(run: Any, eager: nn.Module, inputs: Inputs, calls: range) -> None:
         torch.manual_seed(call)
         expected = eager(*inputs(call))
         torch.manual_seed(call)
-        torch.testing.assert_close(run(*inputs(call)), expected, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(run(*inputs(call)), expected, rtol=1e-5, atol=1e-5, equal_nan=True)
     state = run.state_dict()
     for name, value in {**eager.state_dict(), **state_of_optimizers(eager)}.items():
         torch.testing.assert_close(state[name], value, rtol=1e-5, atol=1e-5, msg=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ from torch.utils.checkpoint import checkpoint
 
 import dynamo_lite
 
-from .harness import Step, compare, made, mlp, rows
+from .harness import Step, compare, follow, made, mlp, rows
+from .test_optimizers import FRESH
 
 
 class ByHand(Step):
@@ -265,12 +267,72 @@ def test_gradients_that_are_kept_are_buffers(make: Callable[[], nn.Module]) -> N
 
 
 @pytest.mark.parametrize("make", [lambda: ZeroedAfter(False), lambda: ZeroedInPlace(mlp()), lambda: NeverZeroed(mlp())])
-def test_gradients_that_the_first_call_makes_are_refused_where_later_ones_read_them(
-    make: Callable[[], nn.Module],
+@pytest.mark.parametrize("optimizer", [None, "undamped", "adam"])
+def test_gradients_that_the_first_call_makes_are_buffers_where_later_ones_read_them(
+    make: Callable[[], nn.Module], optimizer: str | None
 ) -> None:
+    def fresh() -> nn.Module:
+        module: Any = make()
+        if optimizer is not None:
+            module.optimizer = FRESH[optimizer](module.net.parameters())
+        return module
+
+    program = compare(fresh)
+    with pytest.raises(dynamo_lite.UnsupportedEffect) as caught:
+        dynamo_lite.export(fresh(), rows(0), effects="exact")
+    assert caught.value.id == "gradient-left"
+    assert "grad.net.0.weight" in program.state_dict
+    notes = dynamo_lite.trace(fresh(), rows(0)).notes
+    assert [text for text in notes if "begins with gradients of zero" in text]
+    saved = io.BytesIO()
+    torch.export.save(dynamo_lite.export(fresh(), rows(0)), saved)
+    saved.seek(0)
+    torch.manual_seed(0)
+    eager, run = fresh(), torch.export.load(saved).module()
+    run.load_state_dict(eager.state_dict(), strict=False)
+    follow(run, eager, rows, range(5))
+
+
+def test_a_guard_is_on_gradients_that_the_program_begins_with() -> None:
+    module: Any = NeverZeroed(mlp())
+    trace = dynamo_lite.trace(module, rows(0))
+    assert trace.guards.check(module, rows(0)) is None
+    module.net[0].weight.grad = torch.ones_like(module.net[0].weight)
+    assert "grad is None" in str(trace.guards.check(module, rows(0)))
+
+
+class DecaysWhatHasNone(Step):
+    """What a gradient of None and one of zero do is not the same to an optimizer with weight decay."""
+
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad(set_to_none=False)
+        loss = self.net[0](x).pow(2).mean()  # type: ignore[index]
+        if self.net[2].weight.grad is not None:  # type: ignore[index]
+            loss = self.loss(x)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+
+class AsksForNone(Step):
+    def forward(self, x: Tensor) -> Any:
+        was_none = self.net[0].weight.grad is None  # type: ignore[index]
+        loss = self.loss(x)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach() + was_none
+
+
+@pytest.mark.parametrize("before", [0])
+def test_gradients_whose_absence_is_asked_for_are_refused(before: int) -> None:
     with pytest.raises(dynamo_lite.UnsupportedEffect, match="call zero_grad") as caught:
-        dynamo_lite.export(make(), rows(0))
+        dynamo_lite.export(made(lambda: AsksForNone(mlp()), rows, before), rows(0))
     assert caught.value.id == "kept-gradient"
+
+
+def test_parameters_without_gradients_are_left() -> None:
+    decays = lambda parameters: torch.optim.SGD(parameters, lr=0.1, weight_decay=0.5)  # noqa: E731
+    compare(lambda: DecaysWhatHasNone(mlp(), decays))
 
 
 def test_gradients_that_a_step_leaves_are_noted() -> None:

@@ -1,0 +1,36 @@
+"""Learning rates: schedulers that count in Python, and rates that are Python numbers.
+
+`scheduler.step()` within a step adds to a Python number and computes the rate from it: each call of the program would
+be the first. Outside of the step a scheduler changes a rate that is a tensor in place, and the program reads it.
+"""
+
+from __future__ import annotations
+
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from dynamo_lite.run.finished_run import FinishedRun
+from dynamo_lite.tracing.interfaces import TracerView
+
+
+def judge(run: FinishedRun) -> None:
+    """Refuse a scheduler that the step has moved on, in the words that help; other Python state has its own."""
+    if run.request.drops or run.request.earlier is not None:
+        return
+    for change in run.effects.pending:
+        if isinstance(change.owner, LRScheduler):
+            kind = type(change.owner).__qualname__
+            if not run.tracer.lets_pass(f"{kind}.step() counts in Python numbers; the program does not"):
+                raise run.tracer.refusal("scheduler-step", change.mark, scheduler=kind)
+            return
+
+
+def note_rates(tracer: TracerView, optimizer: Optimizer) -> None:
+    """Note the learning rates that are constants of the program."""
+    rates = dict.fromkeys(str(group["lr"]) for group in optimizer.param_groups if type(group.get("lr")) is float)
+    if rates:
+        kind = type(optimizer).__qualname__
+        tracer.note(
+            f"the learning rate of {kind} ({', '.join(rates)}) is a constant of the program; one that is a tensor "
+            "(lr=torch.tensor(...)) is read in each call"
+        )

@@ -1,0 +1,237 @@
+"""Steps of training with branches on data: guards against losses that are not finite, steps that are skipped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn, optim
+
+import dynamo_lite
+
+from .harness import Step, compare, made, mlp, rows
+
+
+def rows_and_nan(call: int) -> tuple[Tensor]:
+    (x,) = rows(call)
+    return (x * float("nan") if call % 3 == 1 else x,)
+
+
+class StepIfFinite(Step):
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        loss = self.loss(x)
+        loss.backward()
+        if torch.isfinite(loss):
+            self.optimizer.step()
+        return loss.detach()
+
+
+class StepEveryOther(Step):
+    """Gradients of two calls; a counter that is a tensor decides."""
+
+    def __init__(self, net: nn.Module, optimizer: Any = None) -> None:
+        super().__init__(net, optimizer)
+        self.register_buffer("count", torch.tensor(0))
+
+    def forward(self, x: Tensor) -> Any:
+        loss = self.loss(x) / 2
+        loss.backward()
+        if (self.count + 1) % 2 == 0:
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=False)
+        self.count += 1
+        return loss.detach()
+
+
+class Scaled(Step):
+    """GradScaler decides from the gradients whether to step, and adapts its scale."""
+
+    def __init__(self) -> None:
+        super().__init__(mlp(), lambda parameters: optim.SGD(parameters, lr=0.1))
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
+
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        loss = self.loss(x)
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimizer)
+        nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return loss.detach(), self.scaler._scale.clone()  # type: ignore[union-attr]
+
+
+class BackwardIfFinite(Step):
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        loss = self.loss(x)
+        if torch.isfinite(loss):
+            loss.backward()
+            self.optimizer.step()
+        return loss.detach()
+
+
+class ReturnsEarly(Step):
+    def update(self, x: Tensor) -> Tensor:
+        loss = self.loss(x)
+        if not torch.isfinite(loss):
+            return loss.detach() * 0
+        loss.backward()
+        return loss.detach()
+
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        loss = self.update(x)
+        self.optimizer.step()  # leaves the parameters that have no gradient
+        return loss + 1
+
+
+class ResetOnOneSide(Step):
+    def forward(self, x: Tensor) -> Any:
+        loss = self.loss(x)
+        if torch.isfinite(loss):
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+        return loss.detach()
+
+
+class UnlikeLosses(Step):
+    """Both sides leave gradients, which are clipped behind the branch."""
+
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        y = self.net(x)
+        if x.sum() > 0:
+            nn.functional.log_softmax(y, -1).mean().backward()
+        else:
+            y.pow(2).mean().backward()
+        norm = nn.utils.clip_grad_norm_(self.net.parameters(), 0.1)
+        self.optimizer.step()
+        return y.detach(), norm, self.net[0].weight.grad  # type: ignore[index]
+
+
+class AnotherLossForSome(Step):
+    """One side alone leaves gradients in a part, which the optimizer then leaves."""
+
+    def __init__(self, net: nn.Module, optimizer: Any = None) -> None:
+        super().__init__(nn.ModuleList([net, nn.Linear(4, 1)]), optimizer)
+
+    def forward(self, x: Tensor) -> Any:
+        net, head = self.net  # type: ignore[misc]
+        self.optimizer.zero_grad()
+        y = net(x)
+        loss = y.pow(2).mean()
+        if x.sum() > 0:
+            (loss + head(y).mean()).backward()
+        else:
+            loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+
+class SomeMicroBatches(Step):
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        for part in x.chunk(2):
+            loss = self.loss(part)
+            if part[0, 0] > 0:
+                loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+
+class Twice(Step):
+    """A further backward through one graph, if the gradients are large."""
+
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        y = self.net(x)
+        y.pow(2).mean().backward(retain_graph=True)
+        if self.net[0].weight.grad.norm() > 0.1:  # type: ignore[index, union-attr]
+            y.abs().mean().backward()
+        self.optimizer.step()
+        return y.detach()
+
+
+BACKWARD: dict[str, tuple[type[Step], Any]] = {
+    "if finite": (BackwardIfFinite, rows_and_nan),
+    "returns early": (ReturnsEarly, rows_and_nan),
+    "reset on one side": (ResetOnOneSide, rows_and_nan),
+    "unlike losses": (UnlikeLosses, rows),
+    "another loss for some": (AnotherLossForSome, rows),
+    "some micro-batches": (SomeMicroBatches, rows),
+    "twice": (Twice, rows),
+}
+
+
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("name", BACKWARD)
+def test_backward_on_a_side(name: str, before: int) -> None:
+    kind, inputs = BACKWARD[name]
+    compare(lambda: kind(mlp()), inputs, before)
+
+
+@pytest.mark.parametrize("name", BACKWARD)
+def test_backward_on_a_side_with_state(name: str) -> None:
+    kind, inputs = BACKWARD[name]
+    compare(lambda: kind(mlp(), lambda p: optim.Adam(p, lr=0.01)), inputs, before=8)
+
+
+class ChangedOnOneSide(Step):
+    """What one side changes in place has another autograd graph on the other one."""
+
+    def forward(self, x: Tensor) -> Any:
+        self.optimizer.zero_grad()
+        y = self.net(x) * 1.0
+        if x.sum() > 0:
+            y.mul_(2)
+            y.mean().backward()
+        else:
+            y.pow(2).mean().backward()
+        self.optimizer.step()
+        return y.detach().sum()
+
+
+class NeverReset(Step):
+    """The gradients of the call before are used where the loss is not finite."""
+
+    def forward(self, x: Tensor) -> Any:
+        loss = self.loss(x)
+        if torch.isfinite(loss):
+            self.optimizer.zero_grad()
+            loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"), [(ChangedOnOneSide, "control-flow-gradient"), (NeverReset, "kept-gradient")]
+)
+@pytest.mark.parametrize("before", [0, 1])
+def test_what_is_refused(kind: type[Step], error: str, before: int) -> None:
+    with pytest.raises(dynamo_lite.GraphBreak) as caught:
+        dynamo_lite.export(made(lambda: kind(mlp()), rows, before), rows(0))
+    assert caught.value.id == error
+
+
+def test_the_first_step_may_not_be_on_a_side() -> None:
+    with pytest.raises(dynamo_lite.UnsupportedEffect, match="take one step before the export") as caught:
+        dynamo_lite.export(StepIfFinite(mlp(), optim.Adam), rows(0))  # type: ignore[arg-type]
+    assert caught.value.id == "first-step-in-branch"
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.AdamW])
+def test_a_step_that_is_taken_if_the_loss_is_finite(kind: Any) -> None:
+    before = 0 if kind is optim.SGD else 2  # of which one is not taken
+    compare(lambda: StepIfFinite(mlp(), lambda p: kind(p, lr=0.1)), rows_and_nan, before)
+
+
+def test_a_step_of_every_other_call() -> None:
+    compare(lambda: StepEveryOther(mlp(), lambda p: optim.Adam(p, lr=0.1)), before=2)
+
+
+def test_a_scaler_that_skips_steps() -> None:
+    compare(Scaled, rows_and_nan, before=2)
