@@ -97,7 +97,7 @@ MONOTONE = {"to_float", "sqrt", "neg", "add", "sub", "mul"}
 """Correctly rounded and monotone in each argument separately (mul on each side of zero, which the corners cover)."""
 
 _SIGNED = {"log": 1.0, "log2": 1.0, "exp": -INF}
-"""Functions whose results in the C library are not correctly rounded: from this argument on their value is not negative."""
+"""Functions that the C library does not compute to the last bit: from this argument on they are not negative."""
 
 _CONSTANTS: WeakValueDictionary[str, Float] = WeakValueDictionary()
 

@@ -85,7 +85,7 @@ def _is_sure(env: Environment, greater: Int, less: Int) -> bool:
     """Whether one stride is at least another, in all tensors with elements."""
     if greater is less:
         return True
-    return env.memo.decide(ge(greater, less)) is True or _is_multiple(greater, less)
+    return env.core.decide(ge(greater, less)).verdict is True or _is_multiple(greater, less)
 
 
 def _is_multiple(greater: Int, less: Int) -> bool:

@@ -73,9 +73,34 @@ PROGRAMS: dict[str, Program] = {
     "fft of two": lambda x: torch.fft.rfft2(x, dim=(0, 2)).abs(),
     "filter": Filters(),
     "frequencies": lambda x: torch.fft.rfft(x[..., 0])[..., :3],
+    "parts": lambda x: torch.cat([part.mean(2, keepdim=True) for part in x.tensor_split(2, dim=3)], 3),
+    "uneven parts": lambda x: torch.cat([part * i for i, part in enumerate(x.tensor_split(4, dim=2))], 2),
+    "one of a branch": lambda x: x + (x.mean(2, keepdim=True) if x.shape[2] > 4 else x * 2),
     "share": lambda x: x.topk(max(1, int(x.shape[2] * 0.3)), dim=2).values,
     "crop": lambda x: x[:, :, (x.shape[2] - min(x.shape[2:])) // 2 :][:, :, : min(x.shape[2:])],
 }
+
+
+def rows_with_constants(x: Tensor, y: Tensor) -> Tensor:
+    return torch.stack([a * b for a, b in zip(x, y)])
+
+
+def rows_of_constants(x: Tensor, y: Tensor) -> Tensor:
+    state = torch.zeros(4)
+    for number, (b, a) in enumerate(zip(y, x)):
+        state = state * 0.5 + a * b + number
+    return state
+
+
+@pytest.mark.parametrize("spec", [Dim.AUTO, Dim("n", min=1)], ids=["auto", "named"])
+@pytest.mark.parametrize("program", [rows_with_constants, rows_of_constants])
+def test_zip_ends_with_the_shorter(program: Program, spec: Any) -> None:
+    """One of the two lengths is a constant: there are as many rounds as the lesser."""
+    y = torch.randn(7, 4)
+    run = dynamo_lite.export(program, (torch.randn(6, 4), y), dynamic_shapes=({0: spec}, None)).module()
+    for size in (1, 2, 6, 7, 8, 12):
+        x = torch.randn(size, 4)
+        torch.testing.assert_close(run(x, y), program(x, y))
 
 
 def called(run: Program, x: Tensor) -> Any:

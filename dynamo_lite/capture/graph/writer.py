@@ -225,7 +225,7 @@ class GraphWriter:
     def node_on_tensor(self, function: OpOverload, args: tuple[Any, ...], val: Any) -> fx.Node:
         """A node with the number that a pointwise operator gives for some, computed on tensors of one float64. (The
         first of three is a condition, 1 or 0.)"""
-        nodes = []
+        nodes: list[fx.Node] = []
         for arg in args:
             is_condition = len(args) == 3 and not nodes
             options = {"dtype": torch.bool if is_condition else torch.float64, "device": torch.device("cpu")}

@@ -40,7 +40,7 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
         return MISS
     if torch.Tag.pointwise in func.tags or func is _COPY:
         demand_equal_sizes(env, [arg.shape for arg in args if isinstance(arg, torch.Tensor)])
-        if func._schema.is_mutable and only_changes(func, args, kwargs, env):  # with these sizes being equal
+        if func._schema.is_mutable and only_changes(func, args, {**kwargs}, env):  # with these sizes being equal
             increment_version(args[0])
             return args[0]
     elif func in _EXPANDS and len(shape := _shape_of(args[1])) >= args[0].dim():

@@ -241,8 +241,10 @@ def upsampled(env: TorchShapeEnv, input: torch.Tensor, output_size: Sequence[Any
         return None
     if (output_size is None) is (factors is None):
         return None
-    sizes = output_size if factors is None else [torch.sym_int(s * f) for s, f in zip(input.shape[2:], factors)]
-    if len(sizes) != space or (factors is not None and len(factors) != space):
+    sizes = [*(output_size or ())]
+    if factors is not None and len(factors) == space:
+        sizes = [torch.sym_int(size * factor) for size, factor in zip(input.shape[2:], factors)]
+    if len(sizes) != space:
         return None
     demands = [ge(env.unwrap(size), 1) for size in (*input.shape[1:], *sizes)]
     if not all(env.demand(demand) for demand in demands):

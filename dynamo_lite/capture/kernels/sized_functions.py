@@ -30,7 +30,7 @@ def _linspace(env: TorchShapeEnv, start: Any, end: Any, steps: Any, *, dtype: An
     first = torch.full((), start, dtype=dtype, device=device)
     last = torch.full((), end, dtype=dtype, device=device)
     step = (last - first) / torch.sym_max(steps - 1, 1)
-    index = torch.arange(steps, dtype=dtype, device=device)
+    index = aten.arange.default(steps, dtype=dtype, device=device)
     middle = torch.sym_max(steps // 2, 1)  # a single step is the start
     return torch.where(index < middle, index * step + first, last - ((steps - 1) - index) * step)
 
