@@ -109,9 +109,7 @@ def make(env: Environment, mode: FakeTensorMode, tensor: FakeTensor, layout: Lay
     """A new tensor with this layout."""
     sizes, strides, dtype = layout
     with in_kernel_invocation_manager(mode), env.suppress_guards():
-        meta = torch.empty_strided(
-            list(map(env.wrap, sizes)), list(map(env.wrap, strides)), dtype=dtype, device="meta"
-        )
+        meta = torch.empty_strided(list(map(env.wrap, sizes)), list(map(env.wrap, strides)), dtype=dtype, device="meta")
     return FakeTensor(mode, meta, tensor.fake_device)
 
 
