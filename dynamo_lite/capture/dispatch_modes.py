@@ -43,6 +43,7 @@ from dynamo_lite.capture.kernels import (
     missing_data,
     number_arguments,
     packed_sequences,
+    sized_functions,
     torch_functions,
 )
 from dynamo_lite.capture.kernels.autocast_regions import casting_key
@@ -236,10 +237,15 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         return self._call_once(func, tuple(map(number_arguments.plain, args)), kwargs)
 
     def _call_once(self, func: Any, args: Any, kwargs: Any) -> Any:
+        env = self._recorder.env
+        if env is not None and func in sized_functions.RULES:
+            found = sized_functions.result_of(env, func, args, kwargs)
+            if found is not None:
+                return found
         if func is _GETITEM or func is _SETITEM:
             args = (*without_numbers(self._recorder, args[0], args[1]), *args[2:])
-            if func is _SETITEM and self._recorder.env is not None:
-                with self._recorder.env.inside_torch():  # it strips leading dimensions of size 1 from the value
+            if func is _SETITEM and env is not None:
+                with env.storing():  # it strips leading dimensions of size 1 from the value
                     return func(*args)
         elif func in _ASKING:
             return self._asking(func, args, kwargs)
@@ -249,7 +255,6 @@ class FunctionMode(PreDispatchTorchFunctionMode):
             with self._recorder.env.inside_torch():  # this mode does not intercept calls made by the function
                 return _WITH_SIZES.get(func, func)(*args, **kwargs)
         return func(*args, **kwargs)
-
 
     def _asking(self, func: Any, args: Any, kwargs: Any) -> Any:
         """Calls a binding that compares sizes before it calls an operator."""

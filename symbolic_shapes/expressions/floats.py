@@ -96,6 +96,9 @@ def register_float_operator(name: str, meaning: Callable[..., float]) -> None:
 MONOTONE = {"to_float", "sqrt", "neg", "add", "sub", "mul"}
 """Correctly rounded and monotone in each argument separately (mul on each side of zero, which the corners cover)."""
 
+_SIGNED = {"log": 1.0, "log2": 1.0, "exp": -INF}
+"""Functions that the C library does not compute to the last bit: from this argument on they are not negative."""
+
 _CONSTANTS: WeakValueDictionary[str, Float] = WeakValueDictionary()
 
 
@@ -199,6 +202,10 @@ def float_interval(node: Float, of_int: Callable[[Int], tuple[Extended, Extended
         return node.value, node.value
     if node.op == "int_truediv":
         return _truediv_interval(node, of_int)
+    if node.op in _SIGNED:
+        (arg,) = node.args
+        assert isinstance(arg, Float)
+        return (0.0, INF) if float_interval(arg, of_int)[0] >= _SIGNED[node.op] else ANY_FLOAT
     if node.op not in MONOTONE:
         return ANY_FLOAT
     ends = []

@@ -95,12 +95,25 @@ def end_floordiv(x: Extended, d: Extended) -> Extended:
 
 def _floordiv(atom: Apply, ranges: Ranges) -> Interval:
     # x // d is monotone in x for fixed d, and in d on each side of zero for fixed x: the corners bound it, for d != 0.
-    x, d = interval(atom.args[0], ranges), interval(atom.args[1], ranges)  # type: ignore[arg-type]
+    x, d = _of_difference(atom.args[0], ranges), interval(atom.args[1], ranges)  # type: ignore[arg-type]
     if d[0] <= 0 <= d[1] or 0 in d:  # 0 at one end of an empty interval: facts that are about to clash
         return ANY
     # inf / inf may be left out: one end of d is finite, so the corners beside it cover its values.
     corners = [end_floordiv(a, b) for a, b in product(x, d) if type(a) is int or type(b) is int]
     return (min(corners), max(corners)) if corners else ANY
+
+
+def _of_difference(p: Int, ranges: Ranges) -> Interval:
+    """The interval of a polynomial, where a maximum in it is at least each of its arguments: n - min(n, m) >= 0."""
+    lo, hi = interval(p, ranges)
+    for mono, coef in p.terms.items():
+        if lo != -INF and hi != INF:
+            break
+        atom = mono[0]
+        if len(mono) == 1 and isinstance(atom, Apply) and atom.op == "max" and (lo if coef > 0 else -hi) == -INF:
+            ends = [interval(p + (arg - atom.as_int()) * coef, ranges) for arg in atom.args]  # type: ignore[operator]
+            lo, hi = (max(a for a, _ in ends), hi) if coef > 0 else (lo, min(b for _, b in ends))
+    return lo, hi
 
 
 def _max(atom: Apply, ranges: Ranges) -> Interval:

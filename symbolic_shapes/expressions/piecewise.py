@@ -202,6 +202,30 @@ def _as_quotient(x: Float) -> tuple[Int, Int] | None:
     return (p * k, as_int(d)) if k and abs(k) <= EXACT and d <= EXACT else None
 
 
+LARGEST_SHARE = 1 - 2.0**-50
+"""The greatest factor of `share`: a product with it is less than the number, whatever is rounded."""
+
+
+def share(x: Float) -> Int | None:
+    """The integer p of which x is a part: float(p) * c with 0 <= c < 1, or p / b with an integer b >= 2.
+
+    For p >= 0 every rounding of x to an integer is p or less: float(p) <= p*(1 + 2**-53), and the product is rounded
+    once more, which leaves it below p for c <= 1 - 2**-50.
+    """
+    if x.op == "int_truediv":
+        p, b = x.args
+        parts = constant_of(b)
+        return p if isinstance(p, Int) and parts is not None and parts >= 2 else None
+    if x.op != "mul":
+        return None
+    left, right = x.args if constant_of(x.args[1]) is not None else x.args[::-1]
+    c = constant_of(right)
+    if c is None or not 0 <= c <= LARGEST_SHARE or not isinstance(left, Float) or left.op != "to_float":
+        return None
+    p = left.args[0]
+    return p if isinstance(p, Int) else None
+
+
 def round_int(n: Int | int, digits: int) -> Int:
     """round(n, digits) of an int: to a multiple of m = 10**-digits, half to even; n itself for digits >= 0.
 

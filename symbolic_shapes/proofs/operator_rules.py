@@ -9,9 +9,9 @@ from typing import Any
 
 from dynamo_lite.symbolic_shapes.expressions.division import take_out
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, as_int
-from dynamo_lite.symbolic_shapes.expressions.floats import Float
+from dynamo_lite.symbolic_shapes.expressions.floats import ROUNDERS, Float
 from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding as _exact_rounding
-from dynamo_lite.symbolic_shapes.expressions.piecewise import maximum
+from dynamo_lite.symbolic_shapes.expressions.piecewise import maximum, share
 from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, and_, eq_zero, le_zero, ne_zero, not_, or_
 from dynamo_lite.symbolic_shapes.proofs.inference import Premises, Rule, require
 from dynamo_lite.symbolic_shapes.proofs.proof import Congruent
@@ -140,6 +140,20 @@ def exact_rounding(atom: Apply) -> tuple[Any, list[Bool]]:
     return _exact_rounding(atom.op, x) if isinstance(x, Float) else (None, [])
 
 
+def _rounded_share(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool:
+    """atom, a rounded part of p, with premise p >= 0:  it is p or less."""
+    atom, = data
+    whole = rounded_share(atom)
+    require(whole is not None and premises[0] is le_zero(-whole), "no part of a number that is not negative")
+    return le_zero(atom.as_int() - whole)
+
+
+def rounded_share(atom: Apply) -> Int | None:
+    """The integer of which a rounded float is a part (piecewise.share)."""
+    is_rounded = isinstance(atom, Apply) and atom.op in ROUNDERS and isinstance(atom.args[0], Float)
+    return share(atom.args[0]) if is_rounded else None  # type: ignore[arg-type]
+
+
 RULES: dict[str, Rule] = {
     "floordiv bound": _floordiv_bound,
     "remainder": _remainder,
@@ -151,4 +165,5 @@ RULES: dict[str, Rule] = {
     "ite chosen": _ite_chosen,
     "ite cases": _ite_cases,
     "exact rounding": _rounded,
+    "rounded share": _rounded_share,
 }

@@ -172,6 +172,8 @@ def _rows_of_atom(known: Knowledge, atom: Atom) -> list[Row]:
     elif atom.op == "max":
         rows += [row_of(arg - atom.as_int(), Step("max above", (), (atom, i)))  # type: ignore[operator]
                  for i, arg in enumerate(atom.args)]
+    elif (whole := operator_rules.rounded_share(atom)) is not None and (step := prove_le(known, -whole)):
+        rows.append(row_of(atom.as_int() - whole, Step("rounded share", (step,), (atom,))))
     return rows
 
 

@@ -22,8 +22,9 @@ def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] 
                 found = size
             elif env.unwrap(size) is not env.unwrap(found):
                 a, b = env.unwrap(size), env.unwrap(found)
-                if None in (env.hint_of(a), env.hint_of(b)) and (spread := _spread_to(env, size, found)) is not None:
-                    found = spread  # `y - y[:1]` of a tensor whose size only run time knows
+                hints = env.hint_of(a), env.hint_of(b)
+                if (None in hints or 1 in hints) and (spread := _spread_to(env, size, found)) is not None:
+                    found = spread  # `y - y[:1]` of a tensor whose size only run time knows, or a branch has chosen
                     continue
                 # Unbacked sizes, and a 1 in the example, are torch's to decide.
                 if env.hint_of(a) in (None, 1) or env.hint_of(a) != env.hint_of(b) or not env.demand_equal(a, b):

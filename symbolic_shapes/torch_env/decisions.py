@@ -24,7 +24,7 @@ import torch
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Int, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_interval
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, eq, ge, not_
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
 from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
@@ -34,6 +34,10 @@ from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, QueryContext
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
+
+
+def _is_equation(relation: Any) -> bool:
+    return isinstance(relation, Rel) and relation.kind == "eq"
 
 
 class DataDependentError(GuardOnDataDependentSymNode):
@@ -135,6 +139,10 @@ class Decisions:
         """`guard_or_false` and `guard_or_true` as C++ calls them: for a kernel or a binding, never for the program."""
         if self._context.inside != PROGRAM or self._context.is_exact:
             return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
+        if self._context.stores and _is_equation(sym_node.core):
+            if sym_node.hint is True:
+                return True
+            self._context.stores = False  # what follows is about a value that is expanded
         with self._context.inside_operator():
             return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
 

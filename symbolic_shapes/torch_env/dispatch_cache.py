@@ -26,7 +26,7 @@ import torch
 
 from dynamo_lite.symbolic_shapes.expressions.relations import le
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
-from dynamo_lite.symbolic_shapes.torch_env import larger_example, view_kernel
+from dynamo_lite.symbolic_shapes.torch_env import fourier, larger_example, view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.corrections import CORRECTIONS
 from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch import (
@@ -171,6 +171,11 @@ class SymbolicCache:
                 layout = rule(self._env, *args, **kwargs) if view_kernel.is_plain(args[0]) else None
                 if layout is not None:
                     return view_kernel.make(self._env, self._mode, args[0], *layout)
+            transform = fourier.RULES.get(func)
+            if transform is not None and fourier.applies(args[0]) and not kwargs:
+                made = transform(self._env, *args)
+                if made is not None:
+                    return fourier.make(self._env, self._mode, args[0], made)
             try:
                 result = self._kernel(func, types, args, kwargs)
                 if func is _NONZERO:

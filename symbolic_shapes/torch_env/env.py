@@ -123,9 +123,10 @@ class TorchShapeEnv:
     def _compose_answers(self, expressions: Expressions) -> None:
         """The parts that answer questions about values."""
         self.context = context = QueryContext()
-        self.inside_operator, self.inside_torch, self.exactly, self.laying_out, self.copying = (
-            context.inside_operator, context.inside_torch, context.exactly, context.laying_out, context.copying,
+        self.inside_operator, self.inside_torch, self.exactly = (
+            context.inside_operator, context.inside_torch, context.exactly,
         )  # fmt: skip
+        self.laying_out, self.copying, self.storing = context.laying_out, context.copying, context.storing
 
         self.memo = memo = Memo(self.core)
         self._recorder = recorder = FactRecorder(self, expressions, memo, context)

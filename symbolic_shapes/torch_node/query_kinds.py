@@ -72,12 +72,13 @@ class QueryContext:
         is_exact: whether questions about layout are the program's own (`exactly`).
         in_torch: whether a Python function of torch's own runs (`inside_torch`).
         copies: whether `contiguous()` makes a copy where only other sizes than the example's need one (`copying`).
+        stores: whether `x[...] = value` runs, and has found no size that differs (`storing`).
     """
 
     def __init__(self) -> None:
         self.operator: Any = None
         self.inside = PROGRAM
-        self.is_exact = self.in_torch = self.lays_out = self.copies = False
+        self.is_exact = self.in_torch = self.lays_out = self.copies = self.stores = False
 
     @contextmanager
     def inside_operator(self, func: Any = None) -> Iterator[None]:
@@ -101,6 +102,17 @@ class QueryContext:
             yield
         finally:
             self.in_torch = before
+
+    @contextmanager
+    def storing(self) -> Iterator[None]:
+        """A context in which the binding of `x[...] = value` runs. It compares the sizes of the place with the value's;
+        where they are equal it calls `copy_`, which checks them again."""
+        self.stores = True
+        try:
+            with self.inside_torch():
+                yield
+        finally:
+            self.stores = False
 
     @contextmanager
     def laying_out(self) -> Iterator[None]:

@@ -78,7 +78,6 @@ def test_programs_are_many() -> None:
 
 
 REASONS = {
-    "logarithm": "log() needs the number",
     "greatest_common_divisor": "gcd() needs the number",
     "loop_over_a_range": "range() needs the number",
     "slice_of_a_list": "this needs the number",

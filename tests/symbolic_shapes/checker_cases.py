@@ -448,6 +448,17 @@ def exact_rounding_(d: Draw) -> Attempt:
     return premises, (atom, d.near(image, 0.1) if image is not None else None)
 
 
+def rounded_share_(d: Draw) -> Attempt:
+    a = d.linear()
+    x: Any = to_float(a) * d.rng.choice((0.3, 0.9, 1.1))
+    if d.flip(0.4):
+        x = int_truediv(a, as_int(d.rng.choice((1, 2, 3))))
+    atom = round_float(d.rng.choice(("floor", "ceil", "trunc", "round")), x).as_atom()
+    if not isinstance(atom, Apply):
+        return rounded_share_(d)
+    return [d.instead(le_zero(-a), 0.2)], (atom,)
+
+
 ATTEMPTS: dict[str, Callable[[Draw], Attempt]] = {
     "declared": declared, "part": part, "linear": linear, "equation": equation, "transitive": transitive, "both": both,
     "tighten": tighten, "product": two_inequalities, "apart": apart, "strictly": strictly,
@@ -461,6 +472,7 @@ ATTEMPTS: dict[str, Callable[[Draw], Attempt]] = {
     "floordiv bound": floordiv_bound, "remainder": remainder, "exact division": exact_division,
     "small dividend": small_dividend, "max above": max_above, "max cases": max_cases_, "max without": max_without,
     "ite chosen": ite_chosen, "ite cases": ite_cases, "exact rounding": exact_rounding_,
+    "rounded share": rounded_share_,
 }
 """rule -> attempts at it. "fact" and "assume" say nothing by themselves: a checker has them."""
 

@@ -72,3 +72,32 @@ def test_one_times_a_float_is_the_float(value: float) -> None:
     n = Symbol("n").as_int()
     assert to_float(n) * 1.0 is 1.0 * to_float(n) is to_float(n)
     assert (float_const(value) * 1.0) is float_const(value)
+
+
+def test_a_rounded_part_of_a_number_is_at_most_the_number() -> None:
+    from dynamo_lite.symbolic_shapes.expressions.floats import int_truediv
+    from dynamo_lite.symbolic_shapes.expressions.piecewise import round_float
+    from dynamo_lite.symbolic_shapes.proofs import checker
+
+    env = ShapeEnv()
+    n, m = env.backed(7, lo=0), env.backed(7)
+    for x, holds in [(to_float(n) * 0.3, True), (to_float(n) * 0.999, True), (int_truediv(n, 2), True),
+                     (to_float(n) * 1.1, None), (to_float(m) * 0.3, None)]:  # fmt: skip
+        for op in ROUNDERS:
+            whole = m if x.args[0] is to_float(m) else n
+            answer = env.decide(round_float(op, x) <= whole)
+            assert answer.verdict is holds, (x, op)
+            if answer.certificate is not None:
+                checker.verify(answer.certificate)
+    for value in EDGES:
+        for c in (0.3, 0.999, 1 - 2.0**-50):
+            assert all(rounder(float(value) * c) <= value for rounder in ROUNDERS.values())
+
+
+def test_a_number_less_its_minimum_with_another_is_not_negative() -> None:
+    from dynamo_lite.symbolic_shapes.expressions.piecewise import minimum
+
+    env = ShapeEnv()
+    n, m = env.backed(7, lo=0), env.backed(9, lo=0)
+    assert env.decide(m * ((n - minimum(n, m)) // 2) >= 0).verdict is True
+    assert env.decide(m * ((n - minimum(n, m) - 1) // 2) >= 0).verdict is None

@@ -71,8 +71,13 @@ FLOAT_CALLS: dict[str, Callable[..., Any]] = {
 _NOT_SAVED = ("floor", "ceil", "round")
 """Operators whose functions torch's serializer does not know (torch/_export/serde/serialize.py, _SYM_OPS)."""
 
-NUMBERS_ONLY = frozenset({"log2", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan"})
-"""Operators that torch's verifier admits no function for (torch/_export/verifier.py): the number is taken."""
+ON_TENSORS: dict[str, Any] = {
+    name: getattr(torch.ops.aten, name).default for name in (
+        "log2", "log", "exp", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan",
+    )
+}  # fmt: skip
+"""Operators that torch's verifier admits no function for (torch/_export/verifier.py): ATen computes them, on a tensor
+of one float64. Its last bit may be another than that of the C library, which Python's `math` calls."""
 
 
 MOST_TERMS = 2_000
@@ -83,12 +88,12 @@ class SizeNodes:
     """The size nodes of one graph.
 
     env: the environment of the symbols; make: adds a node at the end of the graph; make_first: adds one behind the
-    placeholders, where sizes of inputs are read.
+    placeholders, where sizes of inputs are read; make_on_tensor: adds those that compute an ATen operator of a number.
     """
 
-    def __init__(self, env: TorchShapeEnv, make: Maker, make_first: Maker) -> None:
+    def __init__(self, env: TorchShapeEnv, make: Maker, make_first: Maker, make_on_tensor: Maker | None = None) -> None:
         self._env = env
-        self._make, self._make_first = make, make_first
+        self._make, self._make_first, self._make_on_tensor = make, make_first, make_on_tensor
         self._nodes: dict[Node, fx.Node] = {}
         self._places: dict[Node, tuple[fx.Node, int, bool]] = {}
         self._solvable: dict[Symbol, Int] = {}
@@ -302,8 +307,13 @@ class SizeNodes:
             signed_float = _signed_float_power(core)
             if signed_float is not None:
                 return self._lower(signed_float)
-        if core.op in NUMBERS_ONLY or (core.op == "pow" and _is_negative(core.args[0])):
+        if core.op in ON_TENSORS and self._make_on_tensor is not None:
+            return self._make_on_tensor(ON_TENSORS[core.op], (self._lower(core.args[0]),), self._env.wrap(core))
+        if core.op in ON_TENSORS or (core.op == "pow" and _is_negative(core.args[0])):
             return float(self._env.wrap(core).node.evaluate())
+        if core.op == "float_ite" and self._make_on_tensor is not None and _chooses_constant(core):
+            choice = (self._lower(bool_to_int(core.args[0])), *map(self._lower, core.args[1:]))  # type: ignore[arg-type]
+            return self._make_on_tensor(torch.ops.aten.where.self, choice, self._env.wrap(core))
         function = FLOAT_CALLS.get(core.op)
         if function is None:
             raise CaptureError(
@@ -353,6 +363,12 @@ def _signed_float_power(core: Float) -> Float | None:
     (n,) = exponent.args
     assert isinstance(n, Int)
     return to_float(1 - (n % 2) * 2) * apply_float("pow", -base, exponent)
+
+
+def _chooses_constant(core: Float) -> bool:
+    """Whether one choice is a constant and the other is not: torch.sym_ite takes two numbers of one type."""
+    one, other = (constant_of(arg) is None for arg in core.args[1:])
+    return one is not other
 
 
 def _is_negative(node: Node) -> bool:

@@ -43,7 +43,7 @@ class SubgraphSizes(SizeNodes):
 
     def __init__(self, recorder: Recording, levels: Levels) -> None:
         assert recorder.env is not None
-        super().__init__(recorder.env, recorder.size_node, recorder.first_size_node)
+        super().__init__(recorder.env, recorder.size_node, recorder.first_size_node, recorder.node_on_tensor)
         self._levels: Levels = levels
 
     def _read(self, core: Node) -> fx.Node | None:

@@ -23,6 +23,7 @@ from dynamo_lite.capture.graph.unbacked_bindings import unbacked_bindings
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
+from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake
 from dynamo_lite.torch_internals._torch_fx import call_function
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
@@ -40,7 +41,7 @@ class GraphWriter:
         self.context = context
         self.level = Level(fx.Graph(), torch.is_grad_enabled(), may_mutate=True)
         if self.env is not None:
-            self.level.sizes = SizeNodes(self.env, self.size_node, self.first_size_node)
+            self.level.sizes = SizeNodes(self.env, self.size_node, self.first_size_node, self.node_on_tensor)
         # The grad mode around an autograd.Function while its forward runs; autograd itself runs it without gradients.
         self.around_function: bool | None = None
         self.memory = (
@@ -224,6 +225,32 @@ class GraphWriter:
         node = self.head_node(function, args, _size_name(function))
         node.meta["val"] = val
         return node
+
+    def node_on_tensor(self, function: OpOverload, args: tuple[Any, ...], val: Any) -> fx.Node:
+        """A node with the number that a pointwise operator gives for some, computed on tensors of one float64. (The
+        first of three is a condition, 1 or 0.)"""
+        nodes: list[fx.Node] = []
+        for arg in args:
+            is_condition = len(args) == 3 and not nodes
+            options = {"dtype": torch.bool if is_condition else torch.float64, "device": torch.device("cpu")}
+            nodes.append(self._on_cpu(_SCALAR, (arg,), options))
+        node = self.call_node(_ITEM, (self._on_cpu(function, tuple(nodes), {}),), {}, "item")
+        node.meta["val"] = val
+        return node
+
+    def _on_cpu(self, function: OpOverload, args: tuple[Any, ...], options: dict[str, Any]) -> fx.Node:
+        """A node with a tensor of one number, float64 unless the options say otherwise."""
+        node = self.call_node(function, args, options, function.overloadpacket.__name__)
+        meta = in_kernel(self.fake_mode, _empty_number, options.get("dtype", torch.float64))
+        node.meta["val"] = make_fake(self.fake_mode, meta, torch.device("cpu"))
+        return node
+
+
+def _empty_number(dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty((), dtype=dtype, device="meta")
+
+
+_SCALAR, _ITEM = torch.ops.aten.scalar_tensor.default, torch.ops.aten.item.default
 
 
 def _size_name(function: Any) -> str:

@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.autograd.graph import increment_version
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes.packed_sequences import PACK, PAD, RECURRENT
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.kernels import packed_sequences, shape_rules
+from dynamo_lite.capture.operator_rules.table import only_changes
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.broadcasting import demand_equal_sizes
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
@@ -36,8 +38,11 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
     rule = RULES.get(func)
     if not args or not is_symbolic(args):
         return MISS
-    if torch.Tag.pointwise in func.tags:
+    if torch.Tag.pointwise in func.tags or func is _COPY:
         demand_equal_sizes(env, [arg.shape for arg in args if isinstance(arg, torch.Tensor)])
+        if func._schema.is_mutable and only_changes(func, args, {**kwargs}, env):  # with these sizes being equal
+            increment_version(args[0])
+            return args[0]
     elif func in _EXPANDS and len(shape := _shape_of(args[1])) >= args[0].dim():
         demand_equal_sizes(env, [args[0].shape, shape])
     if rule is not None:
@@ -168,9 +173,18 @@ def _pad_sequence(
     return padded
 
 
+_COPY = torch.ops.aten.copy_.default
 _EXPANDS = frozenset(
     {torch.ops.aten.expand.default, torch.ops.aten.expand_as.default, torch.ops.aten.broadcast_to.default}
 )
+
+_UPSAMPLE = tuple(
+    getattr(torch.ops.aten, name).vec for name in (
+        "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d",
+        "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d",
+        "_upsample_bilinear2d_aa", "upsample_bicubic2d", "_upsample_bicubic2d_aa", "upsample_trilinear3d",
+    )
+)  # fmt: skip
 
 BY_DATA: dict[Any, Callable[..., Any]] = {
     PACK: packed_sequences.pack,
@@ -192,9 +206,11 @@ RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.pad_sequence.default: _pad_sequence,
     torch.ops.aten.linear.default: shape_rules.linear,
     torch.ops.aten.matmul.default: shape_rules.matmul,
+    torch.ops.aten.cdist.default: shape_rules.distances,
     torch.ops.aten.scaled_dot_product_attention.default: shape_rules.attention,
     torch.ops.aten.layer_norm.default: shape_rules.layer_norm,
     torch.ops.aten.batch_norm.default: shape_rules.batch_norm,
+    **dict.fromkeys(_UPSAMPLE, shape_rules.upsampled),
     torch.ops.aten.affine_grid_generator.default: shape_rules.affine_grid,
     torch.ops.aten.take_along_dim.default: shape_rules.take_along_dim,
     torch.ops.aten.kron.default: shape_rules.kron,

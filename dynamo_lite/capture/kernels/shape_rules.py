@@ -5,8 +5,8 @@ by the batch's size. Neither matters for the recording: one node, and the metada
 these from the sizes of the arguments, and record eager's demands on them. They are used only if a size is a symbol
 (composites.py); other cases are left to torch.
 
-Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp, LinearAlgebra.cpp and TensorAdvancedIndexing.cpp in
-aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
+Sources: RNN.cpp, UpSample.cpp, AffineGridGenerator.cpp, Convolution.cpp, LinearAlgebra.cpp, Distance.cpp and
+TensorAdvancedIndexing.cpp in aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def convolution(
         demands.append(ge(env.unwrap(room), 0))
         sizes.append(room // step + 1)
     order: tuple[int, ...] | None = tuple(range(space + 2))
-    if not all(_is_contiguous(env, t) for t in (input, weight)):
+    if not all(is_contiguous(env, t) for t in (input, weight)):
         options = (bias, strides, pads, dilations, groups)
         channels_last = (0, *range(2, space + 2), 1)
         order = _order(env, _CONVOLUTIONS[space], (input, weight, *options), {}, (order, channels_last))
@@ -108,6 +108,18 @@ def matmul(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch
     if batch is None or not env.demand(eq(env.unwrap(left.shape[-1]), env.unwrap(right.shape[-2]))):
         return None
     return new_result([*batch, left.shape[-2], right.shape[-1]], left, [left, right])
+
+
+def distances(
+    env: TorchShapeEnv, x1: torch.Tensor, x2: torch.Tensor, p: float = 2.0, compute_mode: int | None = None
+) -> torch.Tensor | None:
+    """aten.cdist: between the rows of batches of matrices. (How it is computed depends on how many rows there are.)"""
+    if not are_plain([x1, x2]) or min(x1.dim(), x2.dim()) < 2 or p < 0:
+        return None
+    batch = [] if x1.dim() == x2.dim() == 2 else broadcast(env, [x1.shape[:-2], x2.shape[:-2]])
+    if batch is None or not env.demand(eq(env.unwrap(x1.shape[-1]), env.unwrap(x2.shape[-1]))):
+        return None
+    return new_result([*batch, x1.shape[-2], x2.shape[-2]], x1, [x1, x2])
 
 
 def attention(
@@ -211,7 +223,7 @@ def batch_norm(
     """aten.batch_norm of a batch of some size, which torch demands not to be empty."""
     channels = [t for t in (weight, bias, running_mean, running_var) if t is not None]
     batch, *others = input.shape
-    if not are_plain([input, *channels]) or type(batch) is int or not _is_contiguous(env, input):
+    if not are_plain([input, *channels]) or type(batch) is int or not is_contiguous(env, input):
         return None
     if not others or not all(type(size) is int and size for size in others) or len(channels) != 4:
         return None
@@ -220,6 +232,24 @@ def batch_norm(
     if not env.expect_true(ne(env.unwrap(batch), 0)):
         return None
     return new_result(input.shape, input, [input, *channels])
+
+
+def upsampled(env: TorchShapeEnv, input: torch.Tensor, output_size: Sequence[Any] | None, *options: Any) -> Any:
+    """aten.upsample_*.vec of contiguous images, to given sizes or by the factors that end `options` (UpSample.cpp)."""
+    space, factors = input.dim() - 2, options[-1]
+    if space < 1 or not are_plain([input]) or not is_contiguous(env, input):
+        return None
+    if (output_size is None) is (factors is None):
+        return None
+    sizes = [*(output_size or ())]
+    if factors is not None and len(factors) == space:
+        sizes = [torch.sym_int(size * factor) for size, factor in zip(input.shape[2:], factors)]
+    if len(sizes) != space:
+        return None
+    demands = [ge(env.unwrap(size), 1) for size in (*input.shape[1:], *sizes)]
+    if not all(env.demand(demand) for demand in demands):
+        return None
+    return new_result([*input.shape[:2], *sizes], input, [input])
 
 
 def affine_grid(
@@ -275,7 +305,7 @@ def kron(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.T
     given = [left, right]
     if any(type(t) is not FakeTensor or t.layout is not torch.strided for t in given) or left.device != right.device:
         return None
-    if not all(_is_contiguous(env, t) for t in given):
+    if not all(is_contiguous(env, t) for t in given):
         return None  # only the kernel determines the result's strides
     rank = max(left.dim(), right.dim())
     sizes = [a * b for a, b in zip(*([1] * (rank - t.dim()) + [*t.shape] for t in given))]
@@ -342,14 +372,14 @@ def are_plain(tensors: Sequence[Any]) -> bool:
     )
 
 
-def _is_contiguous(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
+def is_contiguous(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
     sizes = [env.node_of(size).current() for size in tensor.shape]
     return [env.node_of(stride).current() for stride in tensor.stride()] == contiguous_strides(sizes)
 
 
 def _is_in_order(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
     """Whether each dimension is within the one before it in memory, for all sizes; an expanded one may be anywhere."""
-    if _is_contiguous(env, tensor):
+    if is_contiguous(env, tensor):
         return True
     dims = [(env.unwrap(size), env.unwrap(stride)) for size, stride in zip(tensor.shape, tensor.stride())]
     dims = [(size, stride) for size, stride in dims if stride.as_constant() != 0 and size.as_constant() != 1]

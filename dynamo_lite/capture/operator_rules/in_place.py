@@ -15,7 +15,7 @@ import torch
 from dynamo_lite.capture.operator_rules.layouts import broadcast
 from dynamo_lite.capture.operator_rules.operands import Operand, contiguous_strides, is_dense
 from dynamo_lite.capture.operator_rules.pointwise import Gives, can_cast, dtype_of, keeps, overload, promoted
-from dynamo_lite.capture.operator_rules.sizes import same
+from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, same
 
 aten = torch.ops.aten
 
@@ -34,7 +34,7 @@ def pointwise(gives: Gives, count: int, self: Operand, *args: Any, **options: An
 
 def copied(self: Operand, src: Any, non_blocking: bool = False) -> bool:
     """aten.copy_; a number as the source (`tensor.copy_(2)`), which Python's binding lets through, is left to it."""
-    return isinstance(src, Operand) and not self.dtype.is_complex and not src.dtype.is_complex and _holds(self, src)
+    return isinstance(src, Operand) and (self.dtype.is_complex or not src.dtype.is_complex) and _holds(self, src)
 
 
 def filled(self: Operand, value: Any = 0) -> bool:
@@ -59,7 +59,22 @@ def _holds(self: Operand, *others: Operand) -> bool:
     sizes = broadcast([self.shape, *(tensor.shape for tensor in tensors)])
     if sizes is None or not same(sizes, self.shape):
         return False
-    return same(self.stride, contiguous_strides(self.shape)) or is_dense(self.shape, self.stride)
+    return same(self.stride, contiguous_strides(self.shape)) or _is_spread(self) or is_dense(self.shape, self.stride)
+
+
+def _is_spread(self: Operand) -> bool:
+    """Whether torch sees no element that lies where another one does: it looks for strides of 0 (MemoryOverlap.cpp)."""
+    return all(map(_is_no_zero, self.stride))
+
+
+def _is_no_zero(stride: Any) -> bool:
+    """Whether a stride is not 0, if the tensor has elements: then a product of sizes is none."""
+    if type(stride) is Size and stride.env.is_size(stride.node):
+        return True
+    try:
+        return bool(stride >= 1)
+    except Undecided:
+        return False
 
 
 _UNARY = {

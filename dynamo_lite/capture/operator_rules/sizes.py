@@ -173,9 +173,9 @@ def slice_of(start: Any, end: Any, size: Any) -> tuple[Any, Any]:
     start, end, size: ints or `Size`s, as the results. CPython's rule (PySlice_AdjustIndices): a negative bound counts
     from the end, and both are clamped to 0 ... size.
     """
-    first, last = _from_front(start, size), _least(_from_front(end, size), size)
-    length = _least(last - first, last)  # last - max(first, 0)
-    return _least(_greatest(first, 0), size), _greatest(length, 0)
+    first, last = _from_front(start, size), least(_from_front(end, size), size)
+    length = least(last - first, last)  # last - max(first, 0)
+    return least(greatest(first, 0), size), greatest(length, 0)
 
 
 def _from_front(given: Any, size: Any) -> Any:
@@ -186,12 +186,12 @@ def _from_front(given: Any, size: Any) -> Any:
     return given.made(ite(ge(given.node, 0), given.node, _node(given + size)))
 
 
-def _greatest(one: Any, other: Any) -> Any:
+def greatest(one: Any, other: Any) -> Any:
     """max(one, other)"""
-    return -_least(-one, -other)
+    return -least(-one, -other)
 
 
-def _least(one: Any, other: Any) -> Any:
+def least(one: Any, other: Any) -> Any:
     """min(one, other)"""
     difference = other - one
     known = _is_natural(difference)

@@ -58,6 +58,7 @@ HOLDS_WIDER = frozenset({torch.ops.aten.slice.Tensor})
 
 IN_PLACE = frozenset(in_place.RULES)
 VIEWS = frozenset(views.RULES)
+_COPY = torch.ops.aten.copy_.default
 ELEMENTWISE = frozenset(pointwise.RULES)
 
 ASKS_MORE: frozenset[OpOverload] = current(
@@ -87,9 +88,10 @@ def result_of(
         return None
     operands: list[Operand] = []
     read = None if env is None else reader(env)
+    takes_complex = env is not None and func in VIEWS
     try:
-        given = [_described(value, operands, read) for value in args]
-        named = {name: _described(value, operands, read) for name, value in kwargs.items()}
+        given = [_described(value, operands, read, takes_complex) for value in args]
+        named = {name: _described(value, operands, read, takes_complex) for name, value in kwargs.items()}
         device = operands[0].device if operands else _CPU
         if any(operand.device != device for operand in operands):
             return None
@@ -118,9 +120,10 @@ def only_changes(
         return False
     operands: list[Operand] = []
     read = None if env is None else reader(env)
+    takes_complex = env is not None and func is _COPY
     try:
-        given = [_described(value, operands, read) for value in args]
-        named = {name: _described(value, operands, read) for name, value in kwargs.items()}
+        given = [_described(value, operands, read, takes_complex) for value in args]
+        named = {name: _described(value, operands, read, takes_complex) for name, value in kwargs.items()}
         if any(operand.device != operands[0].device for operand in operands) or not rule(*given, **named):
             return False
     except (_Unknown, Undecided):
@@ -202,11 +205,17 @@ class _Unknown(Exception):
     """An argument is of a kind that no rule knows."""
 
 
-def _described(value: Any, operands: list[Operand], read: Callable[[Any], Any] | None) -> Any:
-    """The argument as rules see it; its tensors are added to `operands`, in the order of results.tensors_among."""
+def _described(
+    value: Any, operands: list[Operand], read: Callable[[Any], Any] | None, takes_complex: bool = False
+) -> Any:
+    """The argument as rules see it; its tensors are added to `operands`, in the order of results.tensors_among.
+
+    takes_complex: whether complex numbers that are not conjugated are as any other (for a view they are).
+    """
     kind = type(value)
     if kind is FakeTensor:
-        if value.dtype.is_complex or value.is_neg() or value.is_inference():
+        is_other = value.dtype.is_complex and (not takes_complex or value.is_conj())
+        if is_other or value.is_neg() or value.is_inference():
             raise _Unknown
         shape, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
         if value._has_symbolic_sizes_strides:
@@ -217,7 +226,7 @@ def _described(value: Any, operands: list[Operand], read: Callable[[Any], Any] |
         operands.append(operand)
         return operand
     if kind is list or kind is tuple or kind is torch.Size:
-        return [_described(item, operands, read) for item in value]
+        return [_described(item, operands, read, takes_complex) for item in value]
     if kind is torch.SymInt and read is not None:
         return read(value)
     if kind is complex or kind in SYMBOLIC_TYPES:

@@ -18,7 +18,7 @@ from dynamo_lite.capture.operator_rules.operands import (
     view,
     wrapped,
 )
-from dynamo_lite.capture.operator_rules.sizes import Size, has, same, slice_of
+from dynamo_lite.capture.operator_rules.sizes import Size, greatest, has, least, same, slice_of
 
 aten = torch.ops.aten
 
@@ -223,6 +223,16 @@ def chunk(self: Operand, chunks: int, dim: int = 0) -> Outs:
     return split(self, -(-self.shape[at] // chunks), at)
 
 
+def tensor_split(self: Operand, sections: int, dim: int = 0) -> Outs:
+    """aten.tensor_split.sections: so many parts, of which the first ones have one element more if need be."""
+    at = wrapped(dim, self.dim)
+    if at is None or self.dim == 0 or type(sections) is not int or sections < 1:
+        return None
+    each, left = self.shape[at] // sections, self.shape[at] % sections
+    firsts = [each * index + least(left, index) for index in range(sections)]
+    return [_cut(self, at, first, each + least(greatest(left - i, 0), 1)) for i, first in enumerate(firsts)]
+
+
 def alias(self: Operand) -> Outs:
     return view(self, self.shape, self.stride)
 
@@ -253,6 +263,7 @@ RULES: dict[Any, Callable[..., Outs]] = {
     aten.split.Tensor: split,
     aten.split_with_sizes.default: split_with_sizes,
     aten.chunk.default: chunk,
+    aten.tensor_split.sections: tensor_split,
     aten.alias.default: alias,
     aten.detach.default: detach,
 }

@@ -129,14 +129,17 @@ def _all_rounds(tracer: Forking, values: Sequence[Any]) -> list[Rounds] | None:
     generators = [id(value) for value in values if type(value) is GeneratorType]
     if len({*generators}) < len(generators):
         return None  # zip(g, g): pairs of its items
-    found = []
+    found, is_open = [], False
     for value in values:
         is_generator = type(value) is GeneratorType
         rounds = rounds_of_expression(tracer, value) if is_generator else rows_of(tracer, value)
+        is_open = is_open or rounds is not None
+        if rounds is None and len(values) > 1 and is_tensor(value) and value.dim():
+            rounds = RowRounds(tracer, value, 0)  # of a length that does not vary, beside one that does
         if rounds is None:
             return None
         found.append(rounds)
-    return found
+    return found if is_open else None
 
 
 # -- rules: (tracer, fn, args, kwargs) → Rounds, or the result of `otherwise` ----------------------------------------

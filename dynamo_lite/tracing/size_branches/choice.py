@@ -6,11 +6,13 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.symbolic_shapes.expressions.floats import apply_float, as_float
 from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, ite_bool
 from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool, Truth, as_bool, eq, not_, or_
 
 INTS = (int, torch.SymInt)
 BOOLS = (bool, torch.SymBool)
+FLOATS = (float, torch.SymFloat)
 
 
 class ConditionalValue:
@@ -41,8 +43,14 @@ class ConditionalValue:
         return relation.value if isinstance(relation, Truth) else self.under(assumed, relation) is True
 
     def one(self, first: Any, second: Any) -> Any:
-        """`first if condition else second`, of two ints or two bools: one of them, if it is right on both sides."""
+        """`first if condition else second`, of two ints, bools or floats: one of them, if it is right on both sides."""
+        if type(first) in FLOATS:
+            return self._float(first, second)
         return self._truth(first, second) if type(first) in BOOLS else self._number(first, second)
+
+    def _float(self, first: Any, second: Any) -> Any:
+        a, b = (as_float(value if type(value) is float else self._env.unwrap(value)) for value in (first, second))
+        return first if a is b else self._env.wrap(apply_float("float_ite", self.condition, a, b))
 
     def _truth(self, first: Any, second: Any) -> Any:
         a, b = (as_bool(value) if type(value) is bool else self._env.unwrap(value) for value in (first, second))

@@ -29,9 +29,9 @@ from dynamo_lite.symbolic_shapes.dims.specs import Auto
 from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, children, symbols_of
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel, not_
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.size_branches.choice import BOOLS, INTS, ConditionalValue
+from dynamo_lite.tracing.size_branches.choice import BOOLS, FLOATS, INTS, ConditionalValue
 from dynamo_lite.tracing.size_branches.compared import Compared
 from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
@@ -136,7 +136,9 @@ class ComparedSides(FeatureState):
         truth, hints = env.hint_of(relation), {s: int(s.hint or 0) for s in symbols}
         if any(_truth(relation, {**hints, symbol: 1}) is (not truth) for symbol in symbols if symbol.lo <= 1):
             return True
-        return any(_leaves_gaps(relation, hints, symbol) for symbol in symbols)
+        return _is_of_equations(not_(relation) if truth else relation) or any(
+            _leaves_gaps(relation, hints, symbol) for symbol in symbols
+        )
 
     def undecided(self, value: Any) -> Any:
         """The condition on sizes that the truth of `value` is, if the facts do not decide it, and the example does."""
@@ -306,6 +308,8 @@ class _BothSides:
             raise Unlike
         if any(type(mine) in types and type(theirs) in types for types in (BOOLS, INTS)):
             return self.choice.one(mine, theirs)
+        if type(mine) in FLOATS and type(theirs) in FLOATS and not type(mine) is type(theirs) is float:
+            return self.choice.one(mine, theirs)
         if type(mine) is type(theirs):
             if type(mine) is tuple and len(mine) == len(theirs):
                 return tuple([self._one(a, b) for a, b in zip(mine, theirs)])
@@ -323,6 +327,12 @@ def _truth(relation: Bool, values: dict[Any, int]) -> bool | None:
         return bool(evaluate(relation, values))
     except (ArithmeticError, ValueError, KeyError):
         return None
+
+
+def _is_of_equations(relation: Bool) -> bool:
+    """Whether it is several equations together: no size alone says how `x.shape == (4, 4)` leaves a gap."""
+    equations = relation.args if isinstance(relation, Junction) and relation.kind == "and" else ()
+    return bool(equations) and all(isinstance(part, Rel) and part.kind == "eq" for part in equations)
 
 
 def _leaves_gaps(relation: Bool, hints: dict[Any, int], symbol: Any) -> bool:

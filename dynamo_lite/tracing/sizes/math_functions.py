@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.symbolic_shapes.expressions.floats import apply_float, as_float
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.sizes.builtin_calls import call_float
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
@@ -47,6 +48,44 @@ def _math(name: str, low: Any, high: Any) -> Step:
     return rule
 
 
+def _logarithm(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.log(n), math.log(n, base), math.log2(n): of a positive number; others raise."""
+    if kwargs or len(args) not in ((1, 2) if fn is math.log else (1,)):
+        return NOT_HANDLED
+    if len(args) == 2:
+        if not any(type(arg) in _NUMBERS for arg in args):
+            return NOT_HANDLED
+        # As CPython divides them. A base of 1 is a division by zero there, too.
+        over, under = (tracer.vm.call(math.log, (arg,)) for arg in args)
+        return over / under
+    value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
+    if type(value) not in _NUMBERS:
+        return NOT_HANDLED
+    if not value.node.has_hint():
+        tracer.vm.interpret_function(_CHECK_POSITIVE, (value,), {})
+    elif value <= 0:
+        return NOT_HANDLED
+    return _applied(tracer, "log" if fn is math.log else "log2", value)
+
+
+def _exponential(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.exp(n), which raises an error beyond the range of floats."""
+    if kwargs or len(args) != 1 or type(args[0]) not in _NUMBERS or not args[0].node.has_hint():
+        return NOT_HANDLED
+    return _applied(tracer, "exp", args[0]) if args[0] <= _GREATEST_EXPONENT else NOT_HANDLED
+
+
+def _applied(tracer: TracerView, name: str, value: Any) -> Any:
+    """The function of a number as an expression."""
+    env: Any = tracer.recorder.env
+    return env.wrap(apply_float(name, as_float(env.unwrap(value))))
+
+
+_NUMBERS = (torch.SymInt, torch.SymFloat)
+_GREATEST_EXPONENT = 709
+"""Of math.exp: e**710 is beyond the range of floats."""
+
+
 def _check_domain(value: Any, low: float, high: float) -> None:
     """Interpreted, for a number that only run time knows: branches of the program that do nothing but raise."""
     if value < low:
@@ -55,7 +94,14 @@ def _check_domain(value: Any, low: float, high: float) -> None:
         raise ValueError("math domain error")
 
 
+def _check_positive(value: Any) -> None:
+    """As `_check_domain`, of a logarithm."""
+    if value <= 0:
+        raise ValueError("math domain error")
+
+
 _CHECK_DOMAIN: Any = _check_domain
+_CHECK_POSITIVE: Any = _check_positive
 
 
 def _rounded(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -106,5 +152,8 @@ def table() -> dict[int, Step]:
         id(math.fabs): call_fabs,
         id(math.floor): _rounded,
         id(math.ceil): _rounded,
+        id(math.log): _logarithm,
+        id(math.log2): _logarithm,
+        id(math.exp): _exponential,
     }
     return rows | {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}

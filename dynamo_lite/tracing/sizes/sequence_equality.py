@@ -1,4 +1,4 @@
-"""`y.shape == (n, 3)` where a size or a number is known at run time only: the comparison is a bool of the run.
+"""`y.shape == (n, 3)` where the facts do not decide a size or a number: the comparison is a bool of the run.
 
 C compares two lists or tuples item by item and needs each answer at once. As one condition the answer may be asserted,
 be the condition of a captured branch, or be left unread.
@@ -23,9 +23,9 @@ _LISTS, _TUPLES = frozenset({list}), frozenset({tuple, torch.Size})
 
 def equal(tracer: TracerView, left: Any, right: Any, wanted: bool) -> Any:
     """`left == right` (`!=` if not `wanted`), for two lists or two tuples of constants, numbers and tensors of one
-    number, one of which is known at run time only; else NOT_HANDLED."""
+    number, one of which may vary; else NOT_HANDLED."""
     kinds = {type(left), type(right)}
-    if not (kinds <= _LISTS or kinds <= _TUPLES) or not any(map(_is_of_run_time, (*left, *right))):
+    if not (kinds <= _LISTS or kinds <= _TUPLES) or not any(map(_may_vary, (*left, *right))):
         return NOT_HANDLED
     if len(left) != len(right):
         return not wanted
@@ -40,10 +40,8 @@ def equal(tracer: TracerView, left: Any, right: Any, wanted: bool) -> Any:
     return whole if wanted else torch.sym_not(whole)
 
 
-def _is_of_run_time(value: Any) -> bool:
-    if type(value) in SYMBOLIC:
-        return not value.node.has_hint()
-    return is_tensor(value)
+def _may_vary(value: Any) -> bool:
+    return type(value) in SYMBOLIC or is_tensor(value)
 
 
 def _conditions(tracer: TracerView, left: Sequence[Any], right: Sequence[Any]) -> list[Any] | None:
@@ -60,6 +58,9 @@ def _conditions(tracer: TracerView, left: Sequence[Any], right: Sequence[Any]) -
         condition = mine == theirs
         if is_tensor(condition):
             condition = condition.item()
+        if type(condition) is torch.SymBool and condition.node.has_hint():
+            known = condition.node.shape_env.decide_node(condition.node)
+            condition = condition if known is None else known
         if condition is not True:
             found.append(condition)
     return found
