@@ -22,7 +22,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList, WantsLast
 from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems, grown, growths_of, left
 from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
-from dynamo_lite.control_flow.loops import counting, known_tests, lost_gradients
+from dynamo_lite.control_flow.loops import counting, known_tests, lost_gradients, relaid
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
 from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, UncountedRounds
@@ -216,6 +216,8 @@ class DataLoop:
                 continue
             if carried is None or not found.is_covered:
                 carried = found.union()
+            elif not relaid.is_settled(carried, found):
+                continue
             elif not side.level.changed or settled:
                 return carried, found
             else:  # it changes tensors in place: once more, now that is known what they may share memory with

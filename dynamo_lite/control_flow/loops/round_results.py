@@ -31,7 +31,7 @@ def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any
         functionalise(tracer, body, carried.arguments)
         seen: set[int] = set()
         nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
-        for pair, before, value in zip(carried.merge.pairs, carried.stand_ins, found.outputs):
+        for index, (pair, before, value) in enumerate(zip(carried.merge.pairs, carried.stand_ins, found.outputs)):
             if pair.grows is not None:
                 with facts_of(tracer, found.side):
                     pair.grows.check(tracer, value, carried.stand_ins[0])
@@ -39,7 +39,8 @@ def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any
                 continue
             try:
                 _check_sizes(tracer, before, value)
-                nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
+                _check_layout(tracer, pair, value)
+                nodes.append(output(tracer, body, pair.kind, value, seen, dense=index in carried.relaid))
             except Differs as error:
                 what = "a tensor of another shape after each round of a loop"
                 cannot_merge("branch-differs", what=what, why=error.why)
@@ -90,12 +91,12 @@ def _check_sizes(tracer: Forking, before: Any, after: Any) -> None:
             raise Differs(f"{shape_text(before.shape)} before, {shape_text(after.shape)} after")
 
 
-def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
+def _check_layout(tracer: Forking, pair: Pair, value: Any) -> None:
+    """Note whether a tensor is laid out differently before the loop. Raises Differs if it has another shape."""
     if pair.kind != "tensor":
-        return False
+        return
     a, b = pair.left, value
     layouts.compare(tracer, a, b)
     with DisableTorchFunction():  # it is not the program that asks
         if [s for s in a.shape if type(s) is int] != [s for s in b.shape if type(s) is int]:
             raise Differs(f"{shape_text(a.shape)} before, {shape_text(b.shape)} after")
-        return tuple(a.stride()) != tuple(b.stride())
