@@ -182,6 +182,7 @@ class Side:
         young: ids of the objects that the side made. (The id of a dead object can only be reused by a newer one.)
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
+        all_facts: the facts about sizes that were known at its end, and not before it.
         reads: the first accesses (reads or writes) of the program, after this side.
         left_at: the instruction at which it continues, if it has left the enclosing loop.
         symbols: the symbols of sizes that existed before it.
@@ -201,6 +202,7 @@ class Side:
     young: set[int] = field(default_factory=set)
     new_facts: tuple[Any, Any] = ((), ())
     checks: list[Any] = field(default_factory=list)
+    all_facts: Sequence[Any] = ()
     switches: list[Any] = field(default_factory=list)
     keep: list[Any] = field(default_factory=list)
     dicts: set[int] = field(default_factory=set)

@@ -246,3 +246,22 @@ def test_the_branches_on_an_expert_join_behind_its_call(make: type[Experts]) -> 
         mine = ours_by_name[name].grad
         assert (mine is None) == (parameter.grad is None), name
         assert mine is None or torch.allclose(mine, parameter.grad, atol=1e-5)
+
+
+def test_an_expert_by_a_tensor_with_one_element() -> None:
+    class Hit(Experts):
+        def forward(self, x: Tensor) -> Tensor:
+            weights, chosen = self.gate(x).softmax(-1).topk(2, -1)
+            out, mask = torch.zeros_like(x), nn.functional.one_hot(chosen, 4).permute(2, 1, 0)
+            for e in (mask.sum((-1, -2)) > 0).nonzero():
+                k, t = torch.where(mask[e].squeeze(0))
+                out.index_add_(0, t, self.experts[e](x[t]) * weights[t, k, None])
+            return out
+
+    module = Hit(4).eval()
+    with torch.no_grad():
+        program = dynamo_lite.export(module, (torch.randn(6, 4),)).module()
+        for seed in range(3):
+            torch.manual_seed(seed)
+            x = torch.randn(6, 4)
+            assert same(program(x), module(x))

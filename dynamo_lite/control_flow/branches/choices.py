@@ -118,8 +118,8 @@ def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
     if env is None or not _is_data(tracer, key):
         return NOT_HANDLED
     if is_tensor(container):
-        caught = container.dim() and _is_integer(key) and may_be_caught(frame, frozenset({IndexError}))
-        if not caught:
+        is_one = container.dim() and _is_integer(key) and not (is_tensor(key) and key.dim())
+        if not (is_one and may_be_caught(frame, frozenset({IndexError}))):
             return NOT_HANDLED
         message = unread("index is out of bounds for dimension 0", partial(_refuse_text, tracer, frame))
         return _in_range(tracer, frame, container.shape[0], key, message)
@@ -189,8 +189,9 @@ def _are_values(container: Any) -> bool:
 
 
 def _is_data(tracer: Forking, key: Any) -> bool:
-    if is_tensor(key):
-        return key.dim() == 0 and key.dtype in _INTEGERS and tracer.predicates.depends_on_data(key)
+    if is_tensor(key):  # Python takes an integer of a tensor with one element
+        is_one = all(type(size) is int and size == 1 for size in key.shape)
+        return is_one and key.dtype in _INTEGERS and tracer.predicates.depends_on_data(key)
     return type(key) is torch.SymInt and key.node.maybe_as_int() is None and not key.node.has_hint()
 
 
