@@ -140,7 +140,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     decoded = gradients.as_on_the_sides(tracer, required, decoded)
     for (kind, a, b), result in zip(given, decoded):
         if kind == "tensor":
-            sizes.note(tracer, predicate, a, b, result, left.symbols)
+            sizes.note(tracer, predicate, (left, right), a, b, result)
     tracer.chosen.note(given[: len(merge.pairs)], decoded)
     merge.give(decoded[: len(merge.pairs)])
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)], required[len(merge.pairs) :])

@@ -37,7 +37,7 @@ def facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Iter
         with _in_example(env, assumed) if of_sizes else nullcontext():
             yield
     finally:
-        new_facts = core.facts[count:]
+        new_facts = side.all_facts = core.facts[count:]
         core.rollback(mark)
         if keeps:
             keep_facts(tracer, side, new_facts, symbols, assumed if of_sizes else None)
@@ -83,6 +83,19 @@ def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
     mark = env.core.snapshot()
     try:
         for fact in side.new_facts[0]:
+            env.core.assume(fact.relation, fact.origin, fact.kind)
+        yield
+    finally:
+        env.core.rollback(mark)
+
+
+@contextmanager
+def all_facts_of(tracer: Forking, side: Side) -> Iterator[None]:
+    """The same with those that are kept, and those that hold on this side only."""
+    env: Any = tracer.recorder.env
+    mark = env.core.snapshot()
+    try:
+        for fact in side.all_facts:
             env.core.assume(fact.relation, fact.origin, fact.kind)
         yield
     finally:

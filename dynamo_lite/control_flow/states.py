@@ -183,6 +183,7 @@ class Side:
         young: ids of the objects that the side made. (The id of a dead object can only be reused by a newer one.)
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
+        all_facts: the facts about sizes that were known at its end, and not before it.
         reads: the first accesses (reads or writes) of the program, after this side.
         left_at: the instruction at which it continues, if it has left the enclosing loop.
         symbols: the symbols of sizes that existed before it.
@@ -203,6 +204,7 @@ class Side:
     young: set[int] = field(default_factory=set)
     new_facts: tuple[Any, Any] = ((), ())
     checks: list[Any] = field(default_factory=list)
+    all_facts: Sequence[Any] = ()
     switches: list[Any] = field(default_factory=list)
     keep: list[Any] = field(default_factory=list)
     dicts: set[int] = field(default_factory=set)
@@ -235,7 +237,8 @@ class OpenLoop:
     `iterators` the number of iterators above that at each exit that was seen. `filled`: variables for which a side that
     left the loop has no value, since they are dead there. `begin` is where an iteration begins, and `bounds` maps tests
     to the facts that hold in each iteration that is not the last (loops/counting.py). `going`: numbers that depend on
-    whether the loop is left, with their values if it is not.
+    whether the loop is left, with their values if it is not. `numbers`: the symbols of the number of a round, where it
+    may not choose an item of a list.
     """
 
     frame: Any
@@ -251,6 +254,7 @@ class OpenLoop:
     begin: int = END
     bounds: dict[int, list[Any]] = field(default_factory=dict)
     going: dict[Any, Any] = field(default_factory=dict)
+    numbers: frozenset[Any] = frozenset()
 
     @property
     def stops(self) -> set[int]:

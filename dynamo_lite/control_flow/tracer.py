@@ -17,7 +17,7 @@ from dynamo_lite.control_flow.branches import choices, demands, of_sizes, while_
 from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.items import computed
 from dynamo_lite.control_flow.lists import made, uses
-from dynamo_lite.control_flow.loops import bounded, counting, heads
+from dynamo_lite.control_flow.loops import bounded, counting, fixed, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
@@ -240,9 +240,11 @@ class ForkingTracer(Tracer):
         return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
 
     def on_iter(self, value: Any) -> Any:
-        if (rows := heads.rows_of(self, value)) is not None:
+        if not fixed.is_fixed(value) and (rows := heads.rows_of(self, value)) is not None:
             return iter(rows)
         iterator: Any = bounded.bounded(self, self.vm.frame, value)
+        if iterator is None and fixed.is_fixed(value):
+            iterator = iter(value.items(value.count))
         if iterator is None and type(value) is range and self.watches:
             iterator = iter(value)  # the collector does not track it
             self.watches[-1].made(iterator)
@@ -331,7 +333,7 @@ class ForkingTracer(Tracer):
         if bounded.is_due(iterator):
             at, flow = frame.pc - 1, flow_of(frame.info)
             loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
-            made = DataLoop(self, frame, torch.full((), True), loop, iterator)
+            made = DataLoop(self, frame, torch.full((), True), loop, bounded.counter_of(iterator))
             done, answer = bounded.captured(self, made, iterator)
             if done:
                 return answer

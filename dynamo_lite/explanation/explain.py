@@ -48,6 +48,7 @@ class Explanation:
         specializations: sizes that the program fixes.
         captured: the outcome of the capture of control flow for each branch and loop on data, or on sizes that vary
             (a line each; they are not problems), or the graph break that ends it, which is among the problems, too.
+        program: what the run has recorded, if it came to its end: for the example only (`draft_export`).
         branches_on_sizes: whether the example has answered a branch on sizes that an export captures.
         complete: whether the run came to its end; if not, the part after the last problem is not examined.
     """
@@ -60,6 +61,7 @@ class Explanation:
     complete: bool = False
     branches_on_sizes: bool = False
     title: str = ""
+    program: Any = field(default=None, repr=False)  # what the search has recorded, if the run came to its end
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -199,7 +201,7 @@ def _search(
         settled = run.settle()
         if settled is not None:
             call.verify(settled)
-        attempts.built(run, root, inputs, settled)
+        found.program = attempts.built(run, root, inputs, settled)
     except InvalidArguments:
         raise
     except InternalError:

@@ -120,7 +120,8 @@ def test_branches_in_a_row_run_each_side_once(count: int, monkeypatch: pytest.Mo
     run_side = branch.run_side
     monkeypatch.setattr(branch, "run_side", lambda *args: (runs.append(True), run_side(*args))[1])
     ep = dynamo_lite.export(InARow(count), (POS,), control_flow="capture")
-    assert len(runs) == 2 * count
+    tried = 2 if count >= 10 else 0  # a round of a loop with enough rounds, which turns out to have too few branches
+    assert len(runs) == 2 * count + tried
     assert torch.allclose(ep.module()(-POS), InARow(count)(-POS))
 
 

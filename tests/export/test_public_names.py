@@ -120,9 +120,20 @@ def test_a_draft_of_what_is_refused_has_the_report_and_a_program() -> None:
     assert "a program for the example only" in str(draft)
 
 
-def test_a_draft_may_have_no_program() -> None:
+def test_a_draft_names_the_answers_of_the_example() -> None:
     draft = dynamo_lite.draft_export(OnData(), (X,), control_flow="refuse")
-    assert draft.report.ids == ["data-dependent-branch"] and draft.program is None
+    assert not draft and draft.report.ids == ["data-dependent-branch"]
+    assert draft.program is not None and torch.equal(draft.program.module()(X), OnData()(X))
+    assert [taken.answer for taken in draft.taken] == [f"{bool(X.sum() > 0)} in the example"]
+
+
+def test_a_draft_may_have_no_program() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        y.numpy()[:] = sorted(y.flatten())[0].item()  # no operator shows that it changes y
+        return y
+
+    assert dynamo_lite.draft_export(fn, (X,)).program is None
 
 
 def test_a_draft_keeps_sizes_constant_that_cannot_vary() -> None:

@@ -8,7 +8,7 @@ numbers or tensors: they are merged like the values of a conditional expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -21,13 +21,17 @@ from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.branches.joins import takes_value
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.notes import line_of
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.interpreter.flow import END
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.tracing.strings.deferred_str import unread
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
+_NAMES = {fn: name for name, fn in HANDLERS.items()}
 _LISTS = frozenset({list, tuple})
 _MODULES = frozenset({nn.ModuleList, nn.Sequential, nn.ParameterList})
 _MOST = 64
@@ -66,15 +70,46 @@ class _Half(Again):
     is_value: bool
 
     def first_join(self) -> int:
-        """Return the instruction after the subscript or, if no operator can return the item, after the statement."""
+        """Return the instruction after the subscript or, if no operator can return the item, the one after the call
+        that takes it, or after the statement."""
         at = super().first_join()
         if self.is_value or at == END:
             return at
+        used = _behind_use(self.frame.info.ops, at)
+        if used in self.flow.joins_after(self.at):
+            return used
         for later in self.flow.joins_after(at):
             if takes_value(self.flow, at) or later == END:
                 return later
             at = later
         return at
+
+
+_PARTS = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def _behind_use(ops: Sequence[tuple[Any, Any]], at: int) -> int:
+    """Return the instruction behind the call or operator that takes the value which is on top of the stack at `at`, or
+    an attribute of it; END if it is used otherwise.
+
+    `above` counts the values above it.
+    """
+    above = 0
+    for index in range(at, len(ops)):
+        name, arg = _NAMES[ops[index][0]], ops[index][1]
+        if name in ("CALL", "CALL_KW"):
+            takes, leaves = arg + 2 + (name == "CALL_KW"), 1
+        else:
+            takes, leaves = STACK_EFFECTS.get(name, (-1, 0))
+        if takes < 0:
+            return END
+        if above >= takes:
+            above += leaves - takes
+        elif name in _PARTS and above == 0:
+            above = leaves - 1
+        else:
+            return index + 1
+    return END
 
 
 def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
@@ -83,8 +118,8 @@ def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
     if env is None or not _is_data(tracer, key):
         return NOT_HANDLED
     if is_tensor(container):
-        caught = container.dim() and _is_integer(key) and may_be_caught(frame, frozenset({IndexError}))
-        if not caught:
+        is_one = container.dim() and _is_integer(key) and not (is_tensor(key) and key.dim())
+        if not (is_one and may_be_caught(frame, frozenset({IndexError}))):
             return NOT_HANDLED
         message = unread("index is out of bounds for dimension 0", partial(_refuse_text, tracer, frame))
         return _in_range(tracer, frame, container.shape[0], key, message)
@@ -111,6 +146,8 @@ def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
     if low == high:
         frame.stack[-1] = low
         return NOT_HANDLED
+    if any(symbols_of(env.unwrap(key)) & loop.numbers for loop in tracer.loops):
+        tracer.refuse("branch-unsupported", why="the number of a round chooses an item")
     at = frame.pc - 1
     return _Half(tracer, frame, key <= (low + high) // 2, {True: at, False: at}, None, _are_values(container)).capture()
 
@@ -152,8 +189,9 @@ def _are_values(container: Any) -> bool:
 
 
 def _is_data(tracer: Forking, key: Any) -> bool:
-    if is_tensor(key):
-        return key.dim() == 0 and key.dtype in _INTEGERS and tracer.predicates.depends_on_data(key)
+    if is_tensor(key):  # Python takes an integer of a tensor with one element
+        is_one = all(type(size) is int and size == 1 for size in key.shape)
+        return is_one and key.dtype in _INTEGERS and tracer.predicates.depends_on_data(key)
     return type(key) is torch.SymInt and key.node.maybe_as_int() is None and not key.node.has_hint()
 
 

@@ -106,7 +106,7 @@ def _rule(make: Callable[..., Any], otherwise: Any) -> Any:
 
 
 def _as_tensor(otherwise: Any) -> Any:
-    """torch.tensor(keep) of numbers"""
+    """torch.tensor(keep) of numbers, or of tensors of no dimensions"""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if args and isinstance(args[0], Rounds):
@@ -116,13 +116,16 @@ def _as_tensor(otherwise: Any) -> Any:
         if len(args) == 1 and (whole := made.as_tensor(tracer, fn, args[0], kwargs)) is not None:
             return whole
         items, numbers = args[0], args[0].numbers
-        if numbers is None or len(args) > 1 or not kwargs.keys() <= {"dtype", "device"}:
+        if len(args) > 1 or not kwargs.keys() <= {"dtype", "device"}:
             items.refuse()
         if kwargs.get("dtype") is None and not items.has_item():
             items.check_filled(items.how_many(), kind=Exception)
             tracer.note("torch.tensor() of a list of numbers that may be empty: the program asserts that it is not")
-        dtype = kwargs.get("dtype") or (torch.int64 if numbers is int else torch.get_default_dtype())
-        result = items.stacked().to(dtype=dtype, device=kwargs.get("device"))
+        result = items.stacked()
+        if numbers is None and result.dim() > 1:
+            items.refuse()
+        own = {int: torch.int64, float: torch.get_default_dtype(), None: result.dtype}[numbers]
+        result = result.detach().to(dtype=kwargs.get("dtype") or own, device=kwargs.get("device"))
         return result.clone() if items.is_certain() else result
 
     return rule

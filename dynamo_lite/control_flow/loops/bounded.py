@@ -1,32 +1,42 @@
-"""Loops of a known length, `for _ in range(50):`, that data end early by `break` or `return`.
+"""Loops of a known length, `for _ in range(50):`, that data end early by `break` or `return`, or that branch on data.
 
-If such a loop is unrolled, each iteration is a branch within that of the iteration before. From `MANY` iterations on it
-becomes one while_loop, like a loop whose length is known at run time only. If it cannot (its gradient is needed, or
-Python needs the iteration number), the attempt is undone, and the loop is unrolled after all.
+If a loop that data end is unrolled, each iteration is a branch within that of the iteration before. From `MANY`
+iterations on it becomes one while_loop, like a loop whose length is known at run time only. So does one with `BRANCHES`
+branches on data in all its iterations together (a scan, where it has a gradient or adds to lists). If it cannot (its
+gradient is needed, or Python needs the iteration number), the attempt is undone, and the loop is unrolled after all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
+import torch
+from torch import fx
+
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.loops.counted import MANY, Counter, RangeRounds, Rounds, RowRounds, TableRounds
+from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, Rounds, TableRounds
+from dynamo_lite.control_flow.loops.fixed import rounds_of
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, FrameState, LeftFromWithin
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.datamodel.protocols import iter_
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import open_fors
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _TRIES = 3
 """How often the rest of one loop is tried."""
+BRANCHES = 100
+"""So many branches on data are not unrolled, if they need not be."""
 
 
 class NotByData(CannotMerge):
-    """The current iteration is not left by data."""
+    """The current iteration is not left by data, nor does it branch on data so often."""
 
 
 class Bounded(Counter):
@@ -45,9 +55,9 @@ class Bounded(Counter):
 
     def step(self, frame: Any, target: int) -> None:
         """Do the work of FOR_ITER."""
-        if self.at < self.rest.length():
+        if self.at < self.rest.length(self.of):
             frame.stack[-1] = self.later()
-            frame.stack.append(self.rest.item(self.at))
+            frame.stack.append(self.rest.item(self.of, self.at))
         else:
             frame.stack.pop()
             frame.pc = target
@@ -57,64 +67,70 @@ class Rest:
     """A loop that is unrolled, until it becomes an operator.
 
     Attributes:
-        items: the items that the loop iterates over.
+        items: a list that the loop iterates over; None if the items are made when the first one is asked for.
+        passed: how many iterations are run before the operator, if data do not end them.
+        branches: how many there are, if it is unrolled, and data do not end it.
         tries: how many attempts were made to capture it as an operator.
+        may_be_left: whether it has a way out beside its end.
         is_due: whether data may end the next iteration.
         given_up: why it is unrolled to its end.
     """
 
-    def __init__(self, items: Any) -> None:
+    def __init__(self, items: Sequence[Any] | None, may_be_left: bool) -> None:
         self.items = items
+        self.may_be_left = may_be_left
         self.tries = 0
+        self.passed = 0
+        self.branches = 0
         self.is_due = True
         self.given_up = ""
 
-    def length(self) -> int:
+    def length(self, of: Rounds) -> int:
         """How many items there are; a list may grow."""
-        return len(self.items)
+        return of.count if self.items is None else len(self.items)
 
-    def item(self, at: int) -> Any:
+    def item(self, of: Rounds, at: int) -> Any:
+        if self.items is None:
+            self.items = of.items(of.count)
         return self.items[at]
 
 
 def bounded(tracer: Forking, frame: Any, value: Any) -> Bounded | None:
-    """The iterator of a loop over `value`, the current instruction being its GET_ITER, if data may end the loop."""
-    if not _is_long(value) or not _may_be_left(frame):
+    """The iterator of a loop over `value`, if it may be an operator. The current instruction is the loop's GET_ITER."""
+    loop = _loop_of(frame)
+    if loop is None:
         return None
-    rounds = _rounds(tracer, value)
+    rounds = value if isinstance(value, Rounds) else rounds_of(tracer, value)
     if rounds is None:
         return None
-    iterator = iter_(tracer.vm, value)  # which also reports its reads
-    return Bounded(rounds, Rest(list(iterator) if is_tensor(value) else value))
-
-
-def _is_long(value: Any) -> bool:
-    if is_tensor(value):
-        return value.dim() > 0 and type(value.shape[0]) is int and value.shape[0] >= MANY
-    return type(value) in (range, list, tuple) and len(value) >= MANY
-
-
-def _rounds(tracer: Forking, value: Any) -> Rounds | None:
-    if is_tensor(value):
-        return RowRounds(tracer, value, 0)
-    if type(value) is range:
-        return RangeRounds(tracer, value.start, value.stop, value.step)
-    return TableRounds(tracer, tuple(value)) if set(map(type, value)) in ({int}, {float}) and _fit(value) else None
-
-
-def _fit(values: Any) -> bool:
-    return all(type(value) is float or -(2**63) <= value < 2**63 for value in values)
+    is_list = type(value) in (range, list, tuple)
+    if is_list:
+        iter_(tracer.vm, value)  # which reports its reads
+    return Bounded(rounds, Rest(value if is_list else None, may_be_left(*loop)))
 
 
 def _same_numbers(now: Any, then: Any) -> bool:
-    return len(now) == len(then) and all(type(a) is type(b) and a == b for a, b in zip(now, then))
+    return len(now) == len(then) and all(
+        a is b or (type(a) is type(b) and type(a) in (int, float) and a == b) for a, b in zip(now, then)
+    )
 
 
-def _may_be_left(frame: Any) -> bool:
-    """Whether the loop that begins has a way out beside its end."""
-    if frame.info.ops[frame.pc][0] is not HANDLERS["FOR_ITER"]:
-        return False
-    flow, at = flow_of(frame.info), frame.pc
+def _loop_of(frame: Any) -> tuple[Any, int] | None:
+    """The code of the loop that begins, and its FOR_ITER; None where something else takes the iterator."""
+    handler, arg = frame.info.ops[frame.pc]
+    if handler is HANDLERS["FOR_ITER"]:
+        return frame.info, frame.pc
+    callee = frame.stack[-2] if len(frame.stack) > 1 else None
+    if handler is HANDLERS["CALL"] and arg == 0 and type(callee) is FunctionType:
+        info = info_of(callee.__code__)
+        if callee.__code__.co_name == "<listcomp>":
+            return info, next(at for at, op in enumerate(info.ops) if op[0] is HANDLERS["FOR_ITER"])
+    return None
+
+
+def may_be_left(info: Any, at: int) -> bool:
+    """Whether the loop with this FOR_ITER has a way out beside its end."""
+    flow = flow_of(info)
     target = flow.successors[at][1]
     blocked = {target, *open_fors(flow, at)}
     within = flow.reach(at + 1, {at, *blocked})
@@ -168,6 +184,7 @@ def captured(tracer: Forking, loop: Any, iterator: Bounded) -> tuple[bool, Any]:
         return True, loop.capture()
     except (FirstRoundDiffers, NotByData) as error:
         rest.is_due = type(error) is FirstRoundDiffers
+        rest.passed += rest.is_due and not rest.may_be_left
     except LeftFromWithin:
         if loop.is_recorded:
             raise
@@ -185,7 +202,43 @@ def captured(tracer: Forking, loop: Any, iterator: Bounded) -> tuple[bool, Any]:
 def is_due(iterator: Bounded) -> bool:
     """Whether to try."""
     rest = iterator.rest
-    many = rest.length() - iterator.at >= MANY
-    if isinstance(iterator.of, TableRounds) and not _same_numbers(rest.items, iterator.of.values):
+    if not (
+        rest.is_due and not rest.given_up and rest.tries < _TRIES and rest.length(iterator.of) - iterator.at >= MANY
+    ):
+        return False
+    if not all(_same_numbers(given, values) for given, values in iterator.of.lists()):
         return False  # the list has changed
-    return rest.is_due and not rest.given_up and rest.tries < _TRIES and many
+    return rest.may_be_left or iterator.at == rest.passed
+
+
+def counter_of(iterator: Bounded) -> Bounded:
+    """Return the counter of the operator: the iterator, or, behind a first round that is run before the loop, one whose
+    first iteration has the number 0."""
+    rest = iterator.rest
+    return Bounded(LaterRounds(iterator.of), rest) if rest.passed and not rest.may_be_left else iterator
+
+
+def numbers_of(counter: Bounded, at: Any, item: Any) -> frozenset[Any]:
+    """Return the symbols of an iteration's number, where it may not choose among items: unrolled, it would take one."""
+    if counter.rest.may_be_left:
+        return frozenset()
+    is_table = type(counter.of) is TableRounds and set(map(type, counter.of.values)) == {int}
+    env: Any = counter.of.tracer.recorder.env
+    numbers = [number for number in (at, item if is_table else 0) if type(number) is torch.SymInt]
+    return frozenset(symbol for number in numbers for symbol in symbols_of(env.unwrap(number)))
+
+
+def branches(level: Any) -> int:
+    """How many branches an iteration records."""
+    graphs = [level.graph]
+    for module in level.modules.values():
+        graphs += [part.graph for part in module.modules() if isinstance(part, fx.GraphModule)]
+    return sum(len(graph.find_nodes(op="call_function", target=torch.ops.higher_order.cond)) for graph in graphs)
+
+
+def check_worth(counter: Bounded, level: Any) -> None:
+    """Check that a loop which data do not end is better an operator. Raises NotByData."""
+    rest = counter.rest
+    rest.branches = branches(level) * counter.of.count
+    if (rest.may_be_left and counter.at) or rest.branches < BRANCHES:
+        raise NotByData("branch-unsupported", why="its rounds are not left by data")

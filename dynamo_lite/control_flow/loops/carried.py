@@ -16,7 +16,7 @@ from dynamo_lite.control_flow.gradients import Required
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.buffers import Buffers
 from dynamo_lite.control_flow.lists.growth import Growth, entered
-from dynamo_lite.control_flow.loops import known_tests
+from dynamo_lite.control_flow.loops import known_tests, relaid
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.loops.growing import Growing, growing_of
 from dynamo_lite.control_flow.loops.rebound import Rebound
@@ -64,6 +64,7 @@ class Carried:
         self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
         self.stand_ins: list[Any] = []
         self.tests: list[int] = []  # the pairs of which an iteration may know the truth (known_tests.py)
+        self.relaid: set[int] = set()  # the pairs of tensors that are carried contiguous (relaid.py)
         self.required: list[Required] = []  # which of the results require grad, once they are known
         self.entry: Any = None  # the state at the beginning of an iteration on fake values
         assert side.state is not None
@@ -197,7 +198,8 @@ class Carried:
         recorder = self.tracer.recorder
         with unrecorded(), recorder.fake_mode:
             self.predicate_example = torch.empty((), dtype=torch.bool)
-        self.examples = [_example(self.tracer, pair) for pair in self.merge.pairs]
+        self.relaid |= relaid.before_iterations(self)
+        self.examples = [_example(self.tracer, pair, at in self.relaid) for at, pair in enumerate(self.merge.pairs)]
         self.buffers = None
         if self.growths and not self.is_scan and not self.is_counting:
             assert self.number is not None
@@ -277,8 +279,8 @@ class Carried:
         write_heap(self.tracer, self.rows)
 
 
-def _example(tracer: Forking, pair: Pair) -> Any:
-    """Return a fake value for a later value of a carried one."""
+def _example(tracer: Forking, pair: Pair, is_plain: bool) -> Any:
+    """Return a fake value for a later value of a carried one. is_plain: it is contiguous."""
     recorder, kind, left = tracer.recorder, pair.kind, pair.left
     if pair.grows is not None:
         return pair.grows.example(tracer)
@@ -287,7 +289,7 @@ def _example(tracer: Forking, pair: Pair) -> Any:
             return torch.empty((), dtype=torch.bool if kind == "predicate" else getattr(torch, kind))
     fake = recorder.guarded(recorder.lift, left)
     with unrecorded():
-        made: Any = fake.clone()
+        made: Any = fake.clone(memory_format=torch.contiguous_format if is_plain else torch.preserve_format)
     made.constant = None  # that of the first iteration
     return made
 

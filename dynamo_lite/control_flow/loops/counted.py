@@ -65,6 +65,10 @@ class Rounds:
         """The tensors of which items are views."""
         return []
 
+    def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
+        """The program's lists of numbers that it goes over, each with its items at the head of the loop."""
+        return []
+
     def kept(self) -> Rounds:
         """Return the same for later: later changes to the shape of a tensor do not affect its items."""
         return self
@@ -275,6 +279,9 @@ class EnumeratedRounds(Rounds):
     def tensors(self) -> list[torch.Tensor]:
         return self.of.tensors()
 
+    def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
+        return self.of.lists()
+
     def kept(self) -> Rounds:
         return EnumeratedRounds(self.of.kept(), self.start)
 
@@ -315,6 +322,9 @@ class ZippedRounds(Rounds):
     def tensors(self) -> list[torch.Tensor]:
         return [tensor for part in self.parts for tensor in part.tensors()]
 
+    def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
+        return [found for part in self.parts for found in part.lists()]
+
     def kept(self) -> Rounds:
         return ZippedRounds([part.kept() for part in self.parts])
 
@@ -346,24 +356,36 @@ class LaterRounds(Rounds):
     def rest(self, count: int, passed: int) -> Any:
         return self.of.rest(count + 1, passed + 1)
 
+    def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
+        return self.of.lists()
+
     @property
     def computes(self) -> bool:
         return self.of.computes
 
 
 class TableRounds(Rounds):
-    """The items of a tuple or list of numbers: of ints alone, or of floats alone."""
+    """The items of a tuple or list of numbers: of ints, some of which may be of the data, or of floats."""
 
-    def __init__(self, tracer: Forking, values: Sequence[Any]) -> None:
-        super().__init__(tracer, len(values))
-        self.values = values
-        kind = torch.int64 if type(values[0]) is int else torch.float64
-        self.table = torch.tensor(values, dtype=kind).clone()  # not a constant: each iteration gets another number
+    def __init__(self, tracer: Forking, given: Sequence[Any]) -> None:
+        super().__init__(tracer, len(given))
+        self.given, self.values = given, tuple(given)
+        kind = torch.float64 if type(given[0]) is float else torch.int64
+        if any(type(value) is torch.SymInt for value in given):
+            self.table = torch.stack([torch.full((), value, dtype=kind) for value in given])
+        else:
+            self.table = torch.tensor(self.values, dtype=kind).clone()  # not a constant: each iteration gets another
 
     def item(self, at: Any) -> Any:
         if type(at) is int:
             return self.values[at]
         return self.tracer.predicates.item(self.table.select(0, at))
+
+    def items(self, count: int) -> list[Any]:
+        return [*self.values[:count]]
+
+    def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
+        return [(self.given, self.values)]
 
 
 class Counter:

@@ -22,7 +22,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList, WantsLast
 from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems, grown, growths_of, left
 from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
-from dynamo_lite.control_flow.loops import counting, known_tests, lost_gradients
+from dynamo_lite.control_flow.loops import bounded, counting, known_tests, lost_gradients, relaid
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
 from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, UncountedRounds
@@ -118,6 +118,8 @@ class DataLoop:
         tracer = self.tracer
         reads = FirstReads.of(tracer.reads)
         carried, found = self._settled()
+        if isinstance(self.counter, Bounded) and not self.counted and not self._is_left_by(found):
+            bounded.check_worth(self.counter, found.side.level)
         after = FirstReads.of(tracer.reads)  # there may be no iteration at all: it reads, and writes nothing first
         reads.joined(reads, after).put(tracer.reads)
         keep_facts(tracer, found.side, *found.side.new_facts)  # not of the first iteration: it runs on other values
@@ -216,6 +218,8 @@ class DataLoop:
                 continue
             if carried is None or not found.is_covered:
                 carried = found.union()
+            elif not relaid.is_settled(carried, found):
+                continue
             elif not side.level.changed or settled:
                 return carried, found
             else:  # it changes tensors in place: once more, now that is known what they may share memory with
@@ -302,14 +306,24 @@ class DataLoop:
         return not is_unknown(self.number.of.count) or self.has_gradient(made)
 
     def _check_bounded(self, found: Carried, counter: Bounded) -> None:
-        """Unroll a loop of known length, if data do not end it in this iteration, or if it would have no gradient."""
-        if found.before is None and (type(found.test) is bool or found.test is self.next_test):
+        """Unroll a loop of known length, if data do not end it and it branches on little, or if it would have no
+        gradient."""
+        by_data = self._is_left_by(found)
+        if found.before is None and not by_data and not bounded.branches(found.side.level):
             raise NotByData("branch-unsupported", why="its first round is not left by data")
-        if any(snapshot.owner is counter.rest.items for snapshot, _ in found.side.heap.values()):
+        if found.before is None and not counter.rest.may_be_left:
+            bounded.check_worth(counter, found.side.level)
+        lists = [given for given, _ in counter.of.lists()]
+        if any(snapshot.owner is given for snapshot, _ in found.side.heap.values() for given in lists):
             raise CannotMerge("branch-unsupported", why="it changes the list that it goes over")
-        if self.has_gradient(found) and not self.counted:
-            self._check_counted(found)
+        if self.has_gradient(found) and not self.counted and not found.is_scan:
+            if by_data:
+                self._check_counted(found)
             raise CannotMerge("loop-gradient", why="torch 2.13 computes the gradient of its while_loop wrongly")
+
+    def _is_left_by(self, found: Carried) -> bool:
+        """Whether the test behind an iteration is one on data."""
+        return type(found.test) is not bool and found.test is not self.next_test
 
     def _may_run_first_round(self) -> bool:
         """Whether the first iteration can be taken out of the loop: it exists for certain, or in the example."""
@@ -357,6 +371,8 @@ class DataLoop:
                 self.next_test = bool(self.counted) or at + 1 < counter.of.count  # counted ones need no test
                 self.open.next_test = lambda: self.next_test
                 frame.stack.append(counter.of.item(at))
+                if isinstance(counter, Bounded):
+                    self.open.numbers = bounded.numbers_of(counter, at, frame.stack[-1])
 
         around = tracer.loop_of(frame)  # where the outer loop is tested or left, an iteration of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())

@@ -23,6 +23,8 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
+_MOST = 2**24
+"""Elements that a tensor may have room for, if the facts give no other bound than a number."""
 Going = Mapping[Any, Any]
 """Numbers that depend on whether a loop is left → their values if it is not."""
 
@@ -33,7 +35,8 @@ class Growing(NamedTuple):
     before: the tensor before the loop; step: by how much it is longer, along `dim`, after each iteration, or by how
     much it may be (is_exact False: a side that leaves the loop has not made it longer); goes_exact: whether the latter
     is so only if the loop is left; start: the number of the first iteration; room: how many iterations there may be,
-    None if that is not known yet. A tensor that gets shorter (`order = order[far]`) has step 0.
+    None if that is not known yet. A tensor that gets shorter (`order = order[far]`) has step 0; so has one that gets
+    shorter and longer, up to a size that the facts prove (`front = near.nonzero()`), which is `bound`.
     """
 
     before: torch.Tensor
@@ -43,21 +46,24 @@ class Growing(NamedTuple):
     goes_exact: bool
     start: Any
     room: Any
+    bound: Any = None
 
     def most(self, at: Any) -> Any:
         """Return the length, or the greatest length, before iteration number `at`."""
         if not self.step:
-            return self.before.shape[self.dim]
+            return self.before.shape[self.dim] if self.bound is None else self.bound
         return self.before.shape[self.dim] + self.step * (at - self.start)
 
     def after(self, at: Any) -> Any:
         """Return the same after iteration number `at`."""
-        return self.most(at + 1) if self.step else self.before.shape[self.dim]
+        return self.most(at + 1 if self.step else at)
 
     def _whole(self) -> list[Any]:
         shape = list(self.before.shape)
         if self.step:
             shape[self.dim] = shape[self.dim] + self.step * self.room
+        elif self.bound is not None:
+            shape[self.dim] = self.bound
         return shape
 
     def example(self, tracer: Forking) -> torch.Tensor:
@@ -145,11 +151,27 @@ def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Goin
     by = after.shape[unlike[0]] - before.shape[unlike[0]]
     least, most = (by, by) if type(by) is int else env.core.bounds(env.unwrap(by))
     if counter is None or least < 0 or not 0 < most < math.inf:
-        return None
+        bound = _bound(tracer, before.shape[unlike[0]], after.shape[unlike[0]])
+        return None if bound is None else Growing(before, unlike[0], 0, False, False, 0, None, bound)
     room = counter.of.count - counter.at if counter.of.count is not None else None
     goes = if_it_goes(tracer, going, after.shape[unlike[0]]) - before.shape[unlike[0]]
     is_exact, goes_exact = least == most, _holds(tracer, goes == int(most))
     return Growing(before, unlike[0], int(most), is_exact, goes_exact, counter.at, room)
+
+
+def _bound(tracer: Forking, before: Any, after: Any) -> Any:
+    """Return a size that neither length exceeds, a number or that of an input; None if the facts prove none."""
+    env: Any = tracer.recorder.env
+    if not is_unknown(after):
+        return None
+    most = max(size if type(size) is int else env.core.bounds(env.unwrap(size))[1] for size in (before, after))
+    if most < _MOST:
+        return int(most)
+    for symbol in [symbol for symbol in env.core.symbols.values() if symbol.hint is not None]:
+        size = env.wrap(symbol.as_int())
+        if _holds(tracer, after <= size) and (type(before) is int or _holds(tracer, before <= size)):
+            return torch.sym_max(size, before) if type(before) is int else size
+    return None
 
 
 def if_it_goes(tracer: Forking, going: Going, size: Any) -> Any:

@@ -27,6 +27,7 @@ from dynamo_lite.control_flow.loops.counted import (
     ZippedRounds,
     is_open_size,
 )
+from dynamo_lite.control_flow.loops.fixed import pairs_of
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.interpreter.frames.generators import frame_of
@@ -251,6 +252,8 @@ def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool
             made = made if not isinstance(made, Rounds) else kept(tracer, fn, made)
         else:
             made = make(tracer, args, kwargs) if sink else None
+            if made is None and sink and sink_of(frame, False):
+                made = pairs_of(tracer, fn, args, kwargs)
         if made is not None:
             for arg in args:
                 if type(arg) is GeneratorType and (taken := frame_of(arg)) is not None:

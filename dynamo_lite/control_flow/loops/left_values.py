@@ -17,6 +17,7 @@ import torch
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.states import OpenLoop, Side
+from dynamo_lite.control_flow.unlike.layouts import are_equal
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
@@ -58,7 +59,7 @@ class _Filling:
 
     def of(self, value: Any, own: Any) -> Any:
         """Return a substitute for `value`, of the continuing side; `own` if that is suitable, or if there is none."""
-        if is_tensor(value) and is_tensor(own) and value.dtype == own.dtype and [*value.shape] == [*own.shape]:
+        if is_tensor(value) and is_tensor(own) and value.dtype == own.dtype and self._is_shaped(value, own):
             return own
         if type(value) in SYMBOLIC and type(own) is type(value):
             return own
@@ -66,6 +67,11 @@ class _Filling:
             return self._made(value)
         except _NoValue:
             return own
+
+    def _is_shaped(self, value: torch.Tensor, own: torch.Tensor) -> bool:
+        """Whether two tensors provably have the same shape."""
+        sizes = zip(value.shape, own.shape)
+        return value.dim() == own.dim() and all(are_equal(self.tracer, one, other) for one, other in sizes)
 
     def contents(self, contents: Any, own: Any) -> Any:
         """Return the same for the contents of a dict or a list."""
@@ -105,8 +111,8 @@ class _Filling:
             raise _NoValue
         for size in value.shape:
             known = type(size) is int or (
-                env is not None and symbols_of(env.unwrap(size)) <= {*env.core.symbols.values()}
-            )
+                env is not None and all(symbol.hint is not None for symbol in symbols_of(env.unwrap(size)))
+            )  # other sizes may be made on the side that goes on
             if not known:
                 raise _NoValue
         with self.tracer.recorder.levels.resumed(self.side.level):

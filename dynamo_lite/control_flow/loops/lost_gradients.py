@@ -13,6 +13,7 @@ from typing import Any
 
 from dynamo_lite.control_flow.loops.bounded import Before, Bounded, NotByData
 from dynamo_lite.control_flow.states import DEPTH, CannotMerge, FewRounds, FirstRoundDiffers
+from dynamo_lite.control_flow.ways import MOST
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.diagnostics import Abort
 
@@ -21,7 +22,7 @@ def captured(loop: Any) -> Any:
     """Capture a DataLoop as an operator: with its gradient, or without if that fails, unless it is to be unrolled then.
     Raises CannotMerge."""
     tracer = loop.tracer
-    before, may_unroll = Before(tracer, loop.frame), _may_unroll(loop)
+    before = Before(tracer, loop.frame)
     try:
         return loop.as_operator()
     except (FirstRoundDiffers, NotByData, FewRounds):
@@ -29,7 +30,7 @@ def captured(loop: Any) -> Any:
     except (CannotMerge, Abort) as error:
         if isinstance(error, Abort) and not isinstance(error.error, GraphBreak):
             raise
-        if not loop.had_gradient or loop.is_recorded or (may_unroll and tracer.unrolls_for_gradients):
+        if not loop.had_gradient or loop.is_recorded or (tracer.unrolls_for_gradients and _may_unroll(loop)):
             raise
         problem = error
     before.put()
@@ -38,12 +39,14 @@ def captured(loop: Any) -> Any:
         result = replace(loop, number=None, loses=why).as_operator()
     except CannotMerge:
         raise problem from None
-    tracer.may_be_unrolled |= may_unroll
+    tracer.may_be_unrolled |= _may_unroll(loop)
     return result
 
 
 def _may_unroll(loop: Any) -> bool:
     """Whether it may terminate if it is unrolled: an iteration that data may end is nested in the one before."""
+    if type(loop.counter) is Bounded and not loop.counter.rest.may_be_left:
+        return loop.counter.rest.branches <= MOST  # one behind the other
     if type(loop.counter) is Bounded:
-        return bool(loop.counter.rest.length() - loop.counter.at <= DEPTH)
+        return bool(loop.counter.of.count - loop.counter.at <= DEPTH)
     return loop.counter is not None or loop.may_end

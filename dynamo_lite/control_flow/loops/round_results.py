@@ -8,7 +8,7 @@ import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
-from dynamo_lite.control_flow.emission import assert_facts, changed_tensors, functionalise, output
+from dynamo_lite.control_flow.emission import assert_facts, changed_tensors, functionalise, is_unknown, output
 from dynamo_lite.control_flow.facts import facts_of
 from dynamo_lite.control_flow.gradients import Required, of_rounds
 from dynamo_lite.control_flow.interfaces import Forking
@@ -31,7 +31,7 @@ def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any
         functionalise(tracer, body, carried.arguments)
         seen: set[int] = set()
         nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
-        for pair, before, value in zip(carried.merge.pairs, carried.stand_ins, found.outputs):
+        for index, (pair, before, value) in enumerate(zip(carried.merge.pairs, carried.stand_ins, found.outputs)):
             if pair.grows is not None:
                 with facts_of(tracer, found.side):
                     pair.grows.check(tracer, value, carried.stand_ins[0])
@@ -39,10 +39,13 @@ def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any
                 continue
             try:
                 _check_sizes(tracer, before, value)
-                nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
+                _check_layout(tracer, pair, value)
+                nodes.append(output(tracer, body, pair.kind, value, seen, dense=index in carried.relaid))
             except Differs as error:
                 what = "a tensor of another shape after each round of a loop"
-                cannot_merge("branch-differs", what=what, why=error.why)
+                why = f"a tensor carried by the loop changes its size ({pair.place}: {error.why}): carry a mask of what"
+                why += " is in it, or a tensor with room for all and their number"
+                cannot_merge("branch-differs", what=what, why=why)
         nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
         added = found.items if not carried.is_counting else []
         if carried.buffers is not None:
@@ -81,21 +84,22 @@ def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
 
 
 def _check_sizes(tracer: Forking, before: Any, after: Any) -> None:
-    """Raises Differs for a tensor whose sizes, which vary, provably change in an iteration."""
+    """Raises Differs for a tensor whose sizes, which vary, change in an iteration, or may do so as data go."""
     env = tracer.recorder.env
     if env is None or not (is_tensor(before) and is_tensor(after)) or before.dim() != after.dim():
         return
     for equal in (a == b for a, b in zip(before.shape, after.shape)):
-        if (env.decide_node(equal.node) if isinstance(equal, torch.SymBool) else equal) is False:
+        known = env.decide_node(equal.node) if isinstance(equal, torch.SymBool) else equal
+        if known is False or (known is None and any(map(is_unknown, (*before.shape, *after.shape)))):
             raise Differs(f"{shape_text(before.shape)} before, {shape_text(after.shape)} after")
 
 
-def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
+def _check_layout(tracer: Forking, pair: Pair, value: Any) -> None:
+    """Note whether a tensor is laid out differently before the loop. Raises Differs if it has another shape."""
     if pair.kind != "tensor":
-        return False
+        return
     a, b = pair.left, value
     layouts.compare(tracer, a, b)
     with DisableTorchFunction():  # it is not the program that asks
         if [s for s in a.shape if type(s) is int] != [s for s in b.shape if type(s) is int]:
             raise Differs(f"{shape_text(a.shape)} before, {shape_text(b.shape)} after")
-        return tuple(a.stride()) != tuple(b.stride())

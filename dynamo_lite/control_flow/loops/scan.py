@@ -21,10 +21,10 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.subgraphs import add_placeholder
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow import gradients
-from dynamo_lite.control_flow.emission import call_cond, decode, encode, output, record_loop, write_back
+from dynamo_lite.control_flow.emission import call_cond, decode, output, record_loop, write_back
 from dynamo_lite.control_flow.facts import facts_undone
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.loops import counting, scan_gradient
+from dynamo_lite.control_flow.loops import counting, relaid, scan_gradient
 from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
@@ -100,7 +100,7 @@ class _Parts:
         rows = _rows(tracer, self.body, numbered, rounds)
         is_numbered = bool(numbered.users)
         slices = [_numbers(tracer, self.body, numbered, self.rounds)] if numbered in self.body.arguments else []
-        self.initial = [encode(tracer, pair.kind, pair.left) for pair in self.pairs] + carried.inplace
+        self.initial = [relaid.initial(carried, index) for index in at] + carried.inplace
         self.examples = [*(carried.examples[index] for index in at), *carried.inplace]
         self.has_gradient = loop.has_gradient(carried, found)
         why = _why_no_gradient([*self.initial, *found.items], is_numbered)

@@ -17,8 +17,9 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow import gradients
-from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
+from dynamo_lite.control_flow.emission import decode, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops import relaid
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
 from dynamo_lite.control_flow.loops.scan import separate
@@ -79,9 +80,9 @@ def _is_cut_off(carried: Carried) -> bool:
 def _initial(tracer: Forking, predicate: Any, carried: Carried) -> list[Any]:
     """Return the initial values of the loop."""
     initial: list[Any] = [tracer.predicates.tensor(predicate)]
-    for pair in carried.merge.pairs:
+    for index, pair in enumerate(carried.merge.pairs):
         is_long = pair.grows is not None
-        initial.append(pair.grows.carried(pair.left) if is_long else encode(tracer, pair.kind, pair.left))
+        initial.append(pair.grows.carried(pair.left) if is_long else relaid.initial(carried, index))
     initial += carried.inplace
     return initial + (carried.buffers.initial() if carried.buffers is not None else [])
 
