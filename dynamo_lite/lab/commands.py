@@ -1,4 +1,4 @@
-"""The command line of the laboratory: run, report, diff, list, show. Colours and progress on a terminal only."""
+"""The command line of the laboratory: run, report, diff, list, show, verify. Colours, progress: on a terminal only."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dynamo_lite.lab import exporters, programs, reports, runs
+from dynamo_lite.lab.verifying import verify
 
 app = typer.Typer(
     add_completion=False,
@@ -23,6 +24,8 @@ app = typer.Typer(
     help="How sound is a tracer? Programs, each exported and compared with eager, call by call.",
 )
 console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
+
+app.command()(verify)
 
 ExporterName = Annotated[str, typer.Option("--exporter", help="a name of `lab list --exporters`, or module:Class")]
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="a file that `lab run` has written")]
