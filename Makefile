@@ -6,7 +6,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core suite light test-wasm python-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site release release-check clean
+.PHONY: help demo test test-core suite light test-wasm python-3.14 compatibility doctor other-torches models downstream long lint bench tables tables-smoke mutants docs exportdb-site release release-check clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -162,6 +162,13 @@ lint: $(STAMP) ## ruff and mypy
 bench: $(STAMP) ## the benchmarks of benchmarks/results
 	$(RUN) benchmarks/export_time.py
 	$(RUN) benchmarks/scaling.py
+
+tables: $(STAMP) ## every benchmark of benchmarks/tables.toml on this commit, for hours; a page of their tables in build/tables
+	@$(RUN) tools/tables.py run
+	@$(RUN) tools/tables.py page
+
+tables-smoke: $(STAMP) ## a small part of each: does it run, and print tables of the form of benchmarks/results? (2 minutes)
+	@$(RUN) tools/tables.py smoke --jobs $(WORKERS) --seconds 280
 
 mutants: $(STAMP) ## does a test see each change of the reasoning on sizes? (benchmarks/results/mutants.md)
 	@$(RUN) tools/mutants.py

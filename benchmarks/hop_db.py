@@ -1,6 +1,6 @@
 """torch's own samples of higher-order operators (torch.testing._internal.hop_db), exported by us and by torch.export.
 
-    python -m benchmarks.hop_db [--write]
+    python -m benchmarks.hop_db [--samples 5] [--write]
 
 Each sample becomes a module whose inputs are the sample's tensors. A cell says what came of it: equal to eager, an
 error at export (with its first words), or another value.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,11 @@ def _first_words(error: Exception, limit: int = 110) -> str:
     return " ".join(lines)[:limit]
 
 
-def table() -> str:
+def table(most: int | None = None) -> str:
+    """Of all samples, or the first `most`."""
     rows = ["| sample | inputs take gradients | dynamo-lite | torch.export strict |", "|---|---|---|---|"]
-    for name, gradients, module in samples():
+    print(*rows, sep="\n")
+    for name, gradients, module in islice(samples(), most):
         cells = [outcome(export, module) for export in (ours, strict)]
         rows.append(f"| {name} | {'yes' if gradients else 'no'} | {' | '.join(cells)} |")
         print(rows[-1], flush=True)
@@ -102,10 +105,11 @@ def table() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, help="so many; all by default")
     parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    text = table()
+    text = table(options.samples)
     if options.write:
         head = "# torch's samples of higher-order operators\n\n"
         how = f"torch {torch.__version__}. Written by `python -m benchmarks.hop_db --write`.\n\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.features.torchscript import CompiledCalls
@@ -16,12 +16,16 @@ from dynamo_lite.program.effect_record import Effect
 from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.assumptions.collect import guards_of
 from dynamo_lite.tracing.size_branches.compared import Compared
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.attributes import DtypeReads
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
+
+if TYPE_CHECKING:
+    from dynamo_lite.program.certificates import Certificates
 
 
 def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
@@ -36,6 +40,7 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
         run.settled.solution if run.settled is not None else None,
         [*run.tracer.own(ComparedSides).rows.values()],
         title=_name(mod),
+        sizes=run.recorder.env,
     )
     captured.program.trace = found
     if run.tracer.sees_python and not run.tracer.own(CompiledCalls).any:
@@ -67,6 +72,7 @@ class Trace:
         compared: the branches on sizes whose sides compute the same values, which are not conditions of the program;
             `verify()` of each checks the proof that they are the same.
         title: the name of the exported callable.
+        sizes: what was known and asked about sizes (`certificates`).
     """
 
     program: Program
@@ -77,6 +83,15 @@ class Trace:
     solution: Any = None
     compared: list[Compared] = field(default_factory=list)
     title: str = ""
+    sizes: TorchShapeEnv | None = field(default=None, repr=False)
+
+    @property
+    def certificates(self) -> Certificates:
+        """The proofs behind the guards on sizes and the decisions about sizes; `.save(path)` writes them to a file that
+        `python -m dynamo_lite.lab verify` checks. docs/certificates.md."""
+        from dynamo_lite.program.certificates import certificates_of
+
+        return certificates_of(self.sizes, self.solution, self.compared, self.title)
 
     @property
     def assumptions(self) -> list[Guard]:

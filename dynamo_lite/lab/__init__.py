@@ -13,6 +13,8 @@
     reports.py     that file as a table, as a page, and beside another
     observe.py     one call as its caller can see it, and the first difference of two calls
     snapshot.py    changes of the user's objects and of the process by an export
+    shrinking.py   a program that an exporter gets wrong, reduced to a few lines
+    verifying.py   the command that replays the proofs of a file (dynamo_lite/certificates)
 
 Nothing of dynamo_lite imports it. docs/soundness.md defines what its verdicts mean.
 """

@@ -1,4 +1,4 @@
-"""The command line of the laboratory: run, report, diff, list, show. Colours and progress on a terminal only."""
+"""The command line of the laboratory: run, report, diff, list, show, shrink, verify. Colours on a terminal only."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dynamo_lite.lab import exporters, programs, reports, runs
+from dynamo_lite.lab.verifying import verify
 
 app = typer.Typer(
     add_completion=False,
@@ -23,6 +24,8 @@ app = typer.Typer(
     help="How sound is a tracer? Programs, each exported and compared with eager, call by call.",
 )
 console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
+
+app.command()(verify)
 
 ExporterName = Annotated[str, typer.Option("--exporter", help="a name of `lab list --exporters`, or module:Class")]
 File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="a file that `lab run` has written")]
@@ -112,6 +115,38 @@ def show(id: Annotated[str, typer.Argument(help="as in `lab list`, or generated.
     except LookupError as error:
         _usage(error)
     console.print(f"# {found.id}: {found.tests}\n{found.source}", markup=False, end="")
+
+
+@app.command()
+def shrink(
+    id: Annotated[str, typer.Argument(help="generated.SEED")],
+    exporter: ExporterName,
+    out: Annotated[Path | None, typer.Option(help="the file of the reduced program; printed by default")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="at most so many programs are tried")] = 2000,
+    timeout: Annotated[float, typer.Option(help="seconds for a program")] = runs.STANDARD.seconds,
+) -> None:
+    """Reduce a random module that an exporter gets wrong to a few lines. Exits with 2 if it gets it right."""
+    from dynamo_lite.lab import host, shrinking
+    from dynamo_lite.lab.generated import source
+
+    kind, _, seed = id.partition(".")
+    try:
+        if kind != programs.GENERATED or not seed.isdecimal():
+            raise LookupError(f"{id!r} is not of the form generated.SEED: the others are small already")
+        made = exporters.load(exporter)
+        host.torch.set_num_threads(1)  # a fork does not take the threads of a pool with it
+        host.warm(made)
+        with _progress(limit) as done:
+            limits = runs.Limits(timeout, runs.STANDARD.megabytes)
+            found = shrinking.Shrinker(made, limits, limit, lambda text: done(id)).shrink(source(int(seed)))
+    except (LookupError, TypeError, ValueError, ImportError, AttributeError) as error:
+        _usage(error)
+    answer = found.answer
+    console.print(f"# {answer.verdict}: {answer.text} ({found.tried} programs tried)", markup=False)
+    if out is not None:
+        out.write_text(found.source, encoding="utf-8")
+    else:
+        console.print(found.source, markup=False, end="")
 
 
 def _read(path: Path) -> runs.RunFile:

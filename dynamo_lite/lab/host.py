@@ -13,6 +13,8 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TextIO
 
 import torch
@@ -26,13 +28,15 @@ from dynamo_lite.lab.programs import find
 def serve(exporter: Exporter, seconds: float, megabytes: int, source: TextIO, answers: TextIO) -> None:
     """Judge each id of `source` until it ends. `megabytes`: what a program may take beyond what the process has."""
     torch.set_num_threads(1)  # a fork does not take the threads of a pool with it
-    _warm(exporter)
+    warm(exporter)
     for line in source:
-        print(json.dumps(_alone(line.strip(), exporter, seconds, megabytes).row()), file=answers, flush=True)
+        id = line.strip()
+        answer = alone(id, partial(_judged, id, exporter), seconds, megabytes)
+        print(json.dumps(answer.row()), file=answers, flush=True)
 
 
-def _warm(exporter: Exporter) -> None:
-    """Import what an export imports late. What an exporter says to a small network is not looked at."""
+def warm(exporter: Exporter) -> None:
+    """Import the modules that an export imports late. The result for a small network does not matter."""
     module, args = nn.Sequential(nn.Linear(3, 3), nn.ReLU()), (torch.randn(2, 3),)
     try:
         exporter.export(module, args, {}, None)(*args)
@@ -41,14 +45,18 @@ def _warm(exporter: Exporter) -> None:
         return
 
 
-def _alone(id: str, exporter: Exporter, seconds: float, megabytes: int) -> LabAnswer:
-    """The answer of a forked process, or the way it ended."""
+def _judged(id: str, exporter: Exporter) -> LabAnswer:
+    return judge(find(id), exporter)
+
+
+def alone(id: str, work: Callable[[], LabAnswer], seconds: float, megabytes: int) -> LabAnswer:
+    """The answer of a forked process that does the work, or the way it ended."""
     start = time.perf_counter()
     receiver, sender = os.pipe()
     child = os.fork()
     if not child:
         os.close(receiver)
-        _work(id, exporter, megabytes, sender)
+        _work(id, work, megabytes, sender)
     os.close(sender)
     answer = LabAnswer(id, id.partition(".")[0], TIMEOUT, f"no answer in {seconds:g} s")
     data = b""
@@ -79,14 +87,14 @@ def _ended(answer: LabAnswer, data: bytes, status: int) -> LabAnswer:
     return answer
 
 
-def _work(id: str, exporter: Exporter, megabytes: int, sender: int) -> None:
+def _work(id: str, work: Callable[[], LabAnswer], megabytes: int, sender: int) -> None:
     """In the forked process, which leaves without the exit handlers of the first."""
     status = 1
     try:
         os.setsid()
         _limit(megabytes)
         try:
-            row = judge(find(id), exporter).row()
+            row = work().row()
         except Exception as error:  # the laboratory's own, or what an export has left in the process breaks eager
             row = LabAnswer(id, id.partition(".")[0], CRASH, f"{type(error).__qualname__}: {error}"[:WIDTH]).row()
         with os.fdopen(sender, "wb") as pipe:

@@ -18,7 +18,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from types import ModuleType
@@ -114,8 +114,13 @@ def generated(seed: int) -> LabProgram:
     """The random module of a seed."""
     from dynamo_lite.lab.generated import body, source
 
-    module = _module(f"{GENERATED}_{seed}", source(seed))
-    return LabProgram(f"{GENERATED}.{seed}", GENERATED, "random statements", module.build, body(seed))
+    return replace(of_source(f"{GENERATED}.{seed}", source(seed), "random statements"), source=body(seed))
+
+
+def of_source(id: str, text: str, tests: str) -> LabProgram:
+    """A program of a source text with a function `build()`."""
+    module = _module(id.replace(".", "_"), text)
+    return LabProgram(id, id.partition(".")[0], tests, module.build, text)
 
 
 def find(id: str) -> LabProgram:

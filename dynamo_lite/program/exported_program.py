@@ -242,12 +242,14 @@ def _guards_of(program: ExportedProgram) -> nn.Module | None:
 
 
 def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
-    """`torch.export.save(program, f, **options)`, the same file except for one entry (saved_facts.py). For sizes that
+    """`torch.export.save(program, f, **options)`, the same file except for two entries: facts (saved_facts.py) and
+    certificates, of a program whose trace is at hand (certificates.py). For sizes that
     are divided and multiplied many times over (fifty and more divisions deep), torch's own function takes long, or more
     stack than Python has."""
     from dynamo_lite.program._torch_serde import shared_expressions
+    from dynamo_lite.program.certificates import with_certificates
 
-    options["extra_files"] = with_facts(program, options.get("extra_files"))
+    options["extra_files"] = with_certificates(program, with_facts(program, options.get("extra_files")))
     with shared_expressions():
         torch.export.save(program, f, **options)
 

@@ -75,6 +75,12 @@ class Memo:
                 self._truths[relation] = found
         return found
 
+    def decided(self) -> list[Bool]:
+        """The relations that were proved so far: each question that the facts answer, or its negation."""
+        if self._version != self._core.version:
+            self._refresh()
+        return [relation if truth else not_(relation) for relation, truth in self._truths.items()]
+
     def _shared(self, question: str, relation: Bool, answer: Callable[[], bool | None]) -> bool | None:
         """The answer in an environment with the same history, if there is one; else `answer()`."""
         state = None if self.past is None else self.past.state()

@@ -30,6 +30,7 @@ PAGES = (
     "docs/dynamic_shapes_from_calls.md",
     "docs/api.md",
     "docs/soundness.md",
+    "docs/certificates.md",
 )
 SLOW = ("aoti_compile_and_package", "onnx")
 """Blocks with one of these words run a compiler, or an exporter of half a minute: in the long tests."""

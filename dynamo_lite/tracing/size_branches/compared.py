@@ -36,10 +36,13 @@ class Compared:
         """Each equality in words."""
         return [f"{self.in_words(shown)} where {self.in_words(side)}" for side, shown in self.equalities]
 
+    def relations(self) -> list[Bool]:
+        """Each equality as one relation: that the condition of the side does not hold, or it does."""
+        return [or_(not_(side), shown) for side, shown in self.equalities]
+
     def certificates(self) -> Iterator[Certificate]:
         """A proof of each equality from the facts of the program. BadCertificate if they do not prove it."""
-        for side, shown in self.equalities:
-            relation = or_(not_(side), shown)
+        for relation in self.relations():
             answer = self.env.decide(relation) if self.env is not None else None
             certificate = answer.certificate if answer is not None and answer.verdict else None
             if certificate is None:
