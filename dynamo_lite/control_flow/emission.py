@@ -25,7 +25,7 @@ from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers, memory, sizes
+from dynamo_lite.control_flow.unlike import answers, memory, same_memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -113,6 +113,9 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     pairs = [(p.kind, p.left, p.right) for p in merge.pairs] + [("tensor", t, t) for t in targets]
     if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
         return "nothing: both sides leave the same"
+    told, last_target = _told(tracer, merge, left, right), len(pairs)
+    if told is not None:
+        pairs += same_memory.as_results(tracer, told.returned(), (left, right))
     layouts = [kind == "tensor" and not _same_layout(a, b) for kind, a, b in pairs]
     given, pairs = pairs, [*_flattened(tracer, pairs, merge.choice)]
     layouts += [False] * (len(pairs) - len(given))
@@ -121,7 +124,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         outputs = []
         for which, side in enumerate((left, right)):
             values = [(pair[0], pair[1 + which]) for pair in pairs]
-            outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), len(given))))
+            outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), last_target)))
         changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
         for level in levels:
             level.may_mutate = False
@@ -141,13 +144,26 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
             sizes.note(tracer, predicate, a, b, result, left.symbols)
     tracer.chosen.note(given[: len(merge.pairs)], decoded)
     merge.give(decoded[: len(merge.pairs)])
-    write_back(tracer, targets, decoded[len(merge.pairs) : len(given)], required[len(merge.pairs) :])
+    write_back(tracer, targets, decoded[len(merge.pairs) : last_target], required[len(merge.pairs) :])
+    if told is not None:
+        same_memory.note(tracer, told, _of_branch(tracer, predicate), decoded, decoded[last_target : len(given)])
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             layouts_of_sides.compare(tracer, a, b, result)
-            _note_branch(tracer, result, (a, b), predicate)
+            if told is None:
+                _note_branch(tracer, result, (a, b), predicate)
             answers.note(tracer, a, b, result)
     return f"torch.cond with {len(given)} result{'s' if len(given) != 1 else ''}"
+
+
+def _told(tracer: Forking, merge: Merge, left: Side, right: Side) -> same_memory.Told | None:
+    """What the results are, if the run tells them apart: branches on sizes have no results that are numbers."""
+    may_share = tracer.recorder.may_share
+    assert may_share is not None
+    if merge.choice is not None or not may_share.has_flags:
+        may_share.left_open |= merge.choice is None
+        return None
+    return same_memory.told(tracer, [(pair.kind, pair.left, pair.right) for pair in merge.pairs], (left, right))
 
 
 def write_back(
@@ -378,11 +394,15 @@ def note_list(tracer: Forking, rows: torch.Tensor) -> None:
 def _note_branch(tracer: Forking, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
     recorder = tracer.recorder
     assert recorder.may_share is not None
-    if is_tensor(predicate):
-        predicate = recorder.known_stand_in(predicate)
     recorder.may_share.note_branch(
-        recorder.known_stand_in(result), [recorder.known_stand_in(side) for side in sides], predicate
+        recorder.known_stand_in(result),
+        [recorder.known_stand_in(side) for side in sides],
+        _of_branch(tracer, predicate),
     )
+
+
+def _of_branch(tracer: Forking, predicate: Any) -> Any:
+    return tracer.recorder.known_stand_in(predicate) if is_tensor(predicate) else predicate
 
 
 def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:

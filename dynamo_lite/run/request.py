@@ -62,6 +62,8 @@ class RunRequest:
             (tracing/later_calls/held_tables.py).
         prepared: state that the first call makes, and that this run finds (features/training/first_state.py).
         demanded: calls (code, instruction) that need numbers which data decide (control_flow/branches/demands.py).
+        sorts: calls (code, instruction) that sort by what data decide (control_flow/branches/sorting.py).
+        has_flags: branches return which tensors their results are (control_flow/unlike/same_memory.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
 
@@ -85,6 +87,8 @@ class RunRequest:
     held: HeldTables | None = None
     prepared: Placed | None = None
     demanded: frozenset[tuple[CodeType, int]] = frozenset()
+    sorts: frozenset[tuple[CodeType, int]] = frozenset()
+    has_flags: bool = False
     enter: Callable[..., Any] = _call
 
     def placed(self) -> list[Placed]:

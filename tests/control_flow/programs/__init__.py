@@ -20,7 +20,10 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     models,
     objects,
     rebound,
+    replaced,
+    same_memory,
     sizes,
+    sorting,
     told_apart,
     waiting_generators,
 )
