@@ -20,7 +20,7 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
-from dynamo_lite.control_flow import gradients, wide_integers
+from dynamo_lite.control_flow import draws, gradients, wide_integers
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
@@ -130,6 +130,8 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
             level.may_mutate = False
         required = gradients.of_sides(tracer, given[: len(merge.pairs)], targets, (left, right), outputs)
         has_gradient = gradients.may_have(required, (value for _, *both in given for value in both))
+        if has_gradient:
+            outputs = _drawn_before(tracer, predicate, levels, outputs)
         shapes = None if merge.choice is None else [_chosen(merge.choice, *pair) for pair in pairs]
         results = call_cond(tracer, predicate, levels, outputs, has_gradient, shapes)
         if shapes is not None:
@@ -164,6 +166,16 @@ def _told(tracer: Forking, merge: Merge, left: Side, right: Side) -> same_memory
         may_share.left_open |= merge.choice is None
         return None
     return same_memory.told(tracer, [(pair.kind, pair.left, pair.right) for pair in merge.pairs], (left, right))
+
+
+def _drawn_before(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
+    """Record a torch.cond of what sides draw at random. Returns their outputs, which use it (draws.py)."""
+    found = draws.drawn_before(tracer, levels)
+    if found is None:
+        return outputs
+    rows, drawing, drawn = found
+    results = call_cond(tracer, predicate, drawing, drawn, has_gradient=False)
+    return draws.use(tracer, levels, rows, results, outputs)
 
 
 def write_back(
