@@ -174,6 +174,15 @@ class MayShare:
         """Whether two tensors of different memory may be one in eager."""
         return storage_key(one) != storage_key(other) and storage_key(other) in self.others(one)
 
+    def ways_to_be(self, one: torch.Tensor, other: torch.Tensor) -> list[list[SharedPair]] | None:
+        """Lists of pairs, each of which makes them one if all its pairs are. None if there may be further ways."""
+        key, target = storage_key(one), storage_key(other)
+        ways = [*self._ways(key)]
+        if len(ways) > _WAYS or target in self._unsure(key):
+            return None
+        found = [way for way in ways if storage_key(way[-1][0].from_(way[-1][1])[1]) == target]
+        return [[pair for pair, _ in way] for way in found] if all(_leads(one, way, other) for way in found) else None
+
     # -- writes
 
     @contextmanager
@@ -268,6 +277,16 @@ class MayShare:
     def _run(self, func: Any, *args: Any) -> Any:
         with self.off():
             return self._recorder.operator(func, args, {})
+
+
+def _leads(one: torch.Tensor, way: _Way, other: torch.Tensor) -> bool:
+    """Whether the pairs of a way are about these tensors themselves, not about others of the same memory."""
+    for pair, left_from in way:
+        source, target = pair.from_(left_from)
+        if source is not one:
+            return False
+        one = target
+    return one is other
 
 
 def _is_same_kind(one: torch.Tensor, other: torch.Tensor) -> bool:

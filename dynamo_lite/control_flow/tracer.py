@@ -36,7 +36,7 @@ from dynamo_lite.control_flow.states import (
 )
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.control_flow.undoing.young_objects import Points
-from dynamo_lite.control_flow.unlike.same_memory import ToBeTold
+from dynamo_lite.control_flow.unlike import same_memory
 from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.interpreter.flow import flow_of
@@ -116,7 +116,7 @@ class ForkingTracer(Tracer):
         if again is None and error.id in _OF_NUMBERS:
             again = demands.demanded(self, self.demands)
         if isinstance(error, SharedWrite) and error.could_tell:
-            again = ToBeTold()
+            again = same_memory.ToBeTold()
         return super().refused(error) if again is None else again
 
     def rollback(self, keep: set[int]) -> None:
@@ -296,6 +296,10 @@ class ForkingTracer(Tracer):
         if functorch.active():
             return NOT_HANDLED
         key = frame.stack[-1] = uses.with_tensors(container, key)
+        answer = demands.subscript(self, frame, container, key)
+        if answer is not NOT_HANDLED:
+            return answer
+        key = frame.stack[-1]
         return choices.subscript(self, frame, container, key)
 
     def on_call_at(self, frame: Any) -> Any:
@@ -379,11 +383,11 @@ class ForkingTracer(Tracer):
         known = reversed(self.known)
         return next((truth for one, truth, at in known if one is value and version_of(one) == at), None)
 
-    def on_identity(self, left: Any, right: Any) -> bool:
+    def on_identity(self, left: Any, right: Any) -> Any:
         if is_tensor(left) and is_tensor(right):
             one, other = (self.recorder.known_stand_in(t) for t in (left, right))
             if one is not other and _may_be_one(self.recorder.may_share, one, other):
-                self.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
+                return same_memory.are_one(self, one, other)
             if one is not other and uses.is_item(self, right):
                 uses.check_item(self, left, "compared with another by identity")
         elif {id(left), id(right)} <= self.own(GraphNodes).by_id.keys() and _merges(self.recorder.may_share):

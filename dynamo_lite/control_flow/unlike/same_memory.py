@@ -26,6 +26,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.may_share import SharedPair
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Side
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.tracing.diagnostics import RunAgain
 
 
@@ -188,3 +189,21 @@ def note(tracer: Forking, made: Told, predicate: Any, results: Sequence[Any], fl
             may_share.note_told(*pair, predicate, truth=bool(known[0]))
     for result, other in made.open:
         may_share.note(tensor(result), [tensor(other)])
+
+
+def are_one(tracer: Forking, one: torch.Tensor, other: torch.Tensor) -> Any:
+    """The answer of `is` for two tensors that may be one: a bool, or a symbolic one for that instruction itself."""
+    may_share, frame = tracer.recorder.may_share, tracer.vm.frame
+    assert may_share is not None
+    ways = may_share.ways_to_be(one, other)
+    if ways is None and may_share.left_open:
+        tracer.abort(ToBeTold())
+    is_asked = frame is not None and frame.info.ops[frame.pc - 1][0] is HANDLERS["IS_OP"]
+    if ways is None or not is_asked:
+        tracer.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
+    if not ways:
+        return False
+    holds, *rest = (may_share.all_hold(way) for way in ways)
+    for part in rest:
+        holds = torch.logical_or(holds, part)
+    return tracer.predicates.truth(holds)

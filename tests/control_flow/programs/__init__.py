@@ -13,6 +13,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     functions_of_autograd,
     growing,
     held_lists,
+    identities,
     iterators,
     kinds_in_c,
     lists,
