@@ -115,7 +115,8 @@ def _is_branch_that_draws(node: fx.Node, level: Level) -> bool:
 def _parts(node: fx.Node) -> list[fx.Node]:
     """The results of a node that draws."""
     if node.target is torch.ops.higher_order.cond:
-        return sorted((user for user in node.users if user.target is operator.getitem), key=lambda user: user.args[1])
+        getters = [user for user in node.users if user.target is operator.getitem]
+        return sorted(getters, key=lambda user: int(str(user.args[1])))
     return [node]
 
 
@@ -132,8 +133,9 @@ def _is_known(node: fx.Node, level: Level) -> bool:
         return False
     if name in _FILLS:  # a new tensor, which nothing else uses
         target = node.args[0]
-        is_new = isinstance(target, fx.Node) and target.op == "call_function" and "empty" in str(target.target)
-        return is_new and [*target.users] == [node] and given == [target] and overload != "Tensor"
+        if not isinstance(target, fx.Node) or target.op != "call_function" or "empty" not in str(target.target):
+            return False
+        return [*target.users] == [node] and given == [target] and overload != "Tensor"
     return node.target in _FACTORS or (name in _FACTORIES and "generator" not in node.kwargs)
 
 
@@ -142,7 +144,7 @@ def _is_plain(value: Any) -> bool:
     with DisableTorchFunction():
         if not is_tensor(value) or value.layout is not torch.strided:
             return False
-        sizes = [size for size in value.shape if type(size) is torch.SymInt]
+        sizes: list[Any] = [size for size in value.shape if type(size) is torch.SymInt]
         return all(size.node.has_hint() for size in sizes) and bool(value.is_contiguous())
 
 
@@ -160,9 +162,7 @@ def _slice(node: fx.Node, level: Level) -> list[fx.Node] | None:
     computed = [one for one in level.graph.nodes if one in needed and one.op == "call_function"]
     computed = [one for one in computed if not _draws(one, level)]
     is_pure = all(alias_analysis.only_computes(one, level.modules) for one in computed)
-    changes = any(
-        isinstance(one.target, OpOverload) and one.target._schema.is_mutable for one in level.graph.nodes
-    )
+    changes = any(isinstance(one.target, OpOverload) and one.target._schema.is_mutable for one in level.graph.nodes)
     return [one for one in level.graph.nodes if one in needed] if is_pure and not changes else None
 
 
@@ -196,7 +196,8 @@ class _Drawing:
 
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), value)
         recorder = self.tracer.recorder
-        result = recorder.node_of(recorder.guarded(recorder.lift, node.target(*args, **kwargs)))
+        function: Any = node.target
+        result = recorder.node_of(recorder.guarded(recorder.lift, function(*args, **kwargs)))
         (self.factors if node.target in _FACTORS else self.made)[node] = result
         return [result]
 

@@ -232,7 +232,8 @@ class OpenLoop:
     `iterators` the number of iterators above that at each exit that was seen. `filled`: variables for which a side that
     left the loop has no value, since they are dead there. `begin` is where an iteration begins, and `bounds` maps tests
     to the facts that hold in each iteration that is not the last (loops/counting.py). `going`: numbers that depend on
-    whether the loop is left, with their values if it is not.
+    whether the loop is left, with their values if it is not. `unflagged`: places of tensors that may become others than
+    new ones (unlike/same_memory.py).
     """
 
     frame: Any
@@ -248,6 +249,7 @@ class OpenLoop:
     begin: int = END
     bounds: dict[int, list[Any]] = field(default_factory=dict)
     going: dict[Any, Any] = field(default_factory=dict)
+    unflagged: set[str] = field(default_factory=set)
 
     @property
     def stops(self) -> set[int]:

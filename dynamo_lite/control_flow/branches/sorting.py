@@ -92,6 +92,9 @@ def _sort(values: Any, key: Any, reverse: Any) -> Any:
     values[:] = _sorted(values, key, reverse)
 
 
+_ITEMS: Any = _items
+
+
 # -- the rules ---------------------------------------------------------------------------------------------------------
 
 
@@ -102,7 +105,7 @@ def rule_for(function: Any, otherwise: Rule | None) -> Rule:
         if tracer.sorts and _place(tracer) in tracer.sorts and len(args) == 1 and kwargs.keys() <= _OPTIONS:
             values = args[0]
             if type(values) not in (list, tuple):
-                values = tracer.vm.interpret_function(_items, args)
+                values = tracer.vm.interpret_function(_ITEMS, args)
             if type(values) in (list, tuple) and len(values) <= _MOST:
                 return tracer.vm.interpret_function(function, (values, kwargs.get("key"), kwargs.get("reverse", False)))
             args = (values,)

@@ -87,7 +87,8 @@ def told(tracer: Forking, pairs: _Pairs, sides: tuple[Side, Side]) -> Told:
     found = [
         {index: _origins(tracer, side, pairs[index][1 + which]) for index in rows} for which, side in enumerate(sides)
     ]
-    flags, still_open = [], []
+    flags: list[Flag] = []
+    still_open: list[tuple[int, Any]] = []
     for index in rows:
         both = [side[index] for side in found]
         still_open += [(index, tensor) for origins in both for tensor in origins.open]
@@ -103,14 +104,16 @@ def told(tracer: Forking, pairs: _Pairs, sides: tuple[Side, Side]) -> Told:
     return Told(flags, still_open)
 
 
-def _origins(tracer: Forking, side: Side, tensor: Any) -> _Origins:
+def _origins(tracer: Forking, side: Side, tensor: Any, before: Sequence[torch.Tensor] = ()) -> _Origins:
+    """before: the fake tensors for what a round of a loop begins with, which count as outer ones."""
     may_share, levels = tracer.recorder.may_share, tracer.recorder.levels
     assert may_share is not None
-    found, todo = _Origins(), [(tracer.recorder.known_stand_in(tensor), ())]
+    found = _Origins()
+    todo: list[tuple[torch.Tensor, Way]] = [(tracer.recorder.known_stand_in(tensor), ())]
     while todo:
         fake, way = todo.pop()
         pairs = may_share.counterparts(fake)
-        if levels.sees(fake):
+        if levels.sees(fake) or any(fake is one for one in before):
             found.outer.append((fake, way))
         elif fake.layout is torch.strided and storage_key(fake) in side.level.storages:
             found.open.append(fake)  # a view of an outer tensor, that the side has made
@@ -147,14 +150,11 @@ def _is_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def as_results(tracer: Forking, flags: Sequence[Flag], sides: tuple[Side, Side]) -> list[tuple[str, Any, Any]]:
     """The flags as values of both sides."""
-    found = []
-    for flag in flags:
-        values = []
-        for side, ways in zip(sides, flag.if_all):
-            with tracer.recorder.levels.resumed(side.level):
-                values.append(_holds(tracer, ways))
-        found.append(("tensor", *values))
-    return found
+    columns = []
+    for which, side in enumerate(sides):
+        with tracer.recorder.levels.resumed(side.level):
+            columns.append([_holds(tracer, flag.if_all[which]) for flag in flags])
+    return [("tensor", one, other) for one, other in zip(*columns)]
 
 
 def _holds(tracer: Forking, ways: list[Way]) -> torch.Tensor:
@@ -207,3 +207,34 @@ def are_one(tracer: Forking, one: torch.Tensor, other: torch.Tensor) -> Any:
     for part in rest:
         holds = torch.logical_or(holds, part)
     return tracer.predicates.truth(holds)
+
+
+def kept_by_round(
+    tracer: Forking, side: Side, pairs: Sequence[tuple[Any, Any]]
+) -> list[tuple[torch.Tensor, list[Way]] | None]:
+    """For each tensor that a round changes, (before it, after it): that before it, and the ways to be that yet. None if
+    it may be anything else but a new tensor under this name alone."""
+    before = [tracer.recorder.known_stand_in(left) for left, _ in pairs]
+    found = [_origins(tracer, side, right, before) for _, right in pairs]
+    answers: list[tuple[torch.Tensor, list[Way]] | None] = []
+    for index, (own, origins) in enumerate(zip(before, found)):
+        others = [one for at, one in enumerate(found) if at != index]
+        held = {storage_key(t) for one in others for t in (*one.open, *(t for t, _ in (*one.made, *one.outer)))}
+        is_simple = not origins.open and all(tensor is own for tensor, _ in origins.outer)
+        is_alone = not held & {storage_key(own), *(storage_key(tensor) for tensor, _ in origins.made)}
+        answers.append((own, [way for _, way in origins.outer]) if is_simple and is_alone else None)
+    return answers
+
+
+def is_kept(tracer: Forking, side: Side, ways: list[Way], before: Any) -> Any:
+    """Whether a tensor is yet the one from before the loop, after a round. before: whether it is before the round."""
+    with tracer.recorder.levels.resumed(side.level):
+        holds = _holds(tracer, ways) > 0.5
+        return holds if before is True else torch.logical_and(holds, before)
+
+
+def note_kept(tracer: Forking, value: torch.Tensor, before: torch.Tensor, holds: torch.Tensor) -> None:
+    """A carried value, or its last one, is the value from before the loop if `holds`."""
+    may_share, fake = tracer.recorder.may_share, tracer.recorder.known_stand_in
+    assert may_share is not None
+    may_share.note_told(fake(value), fake(before), fake(holds))

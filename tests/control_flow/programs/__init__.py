@@ -15,6 +15,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     held_lists,
     identities,
     iterators,
+    kept_by_loops,
     kinds_in_c,
     lists,
     loops,
