@@ -30,11 +30,13 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 _WAYS = 12
 """So many `where`s are made for one write; more is refused."""
+_RESHAPED = "an item of a list whose length varies gets another shape in place"
+_WRITTEN = "a tensor is changed in place that is another tensor too, or not, as the branch went"
 _aten = torch.ops.aten
 
 
 @dataclass(frozen=True)
-class _Pair:
+class SharedPair:
     """`result` is `other` in eager if `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; if it is None,
     the condition is unknown. `version`: the predicate's at the branch; None for an inference tensor, which has none."""
 
@@ -50,7 +52,7 @@ class _Pair:
         return (self.result, self.other) if is_first else (self.other, self.result)
 
 
-_Way = tuple[tuple[_Pair, int], ...]
+_Way = tuple[tuple[SharedPair, int], ...]
 """Steps from memory that was changed to what may be the same: (pair, the memory that it is left from)."""
 
 
@@ -59,17 +61,30 @@ def version_of(tensor: torch.Tensor) -> int | None:
         return None if tensor.is_inference() else tensor._version
 
 
+class SharedWrite(CaptureError):
+    """A tensor is changed in place that another one may be in eager. could_tell: another run, whose branches return
+    flags (`MayShare.has_flags`), may express it."""
+
+    def __init__(self, could_tell: bool, what: str = _WRITTEN) -> None:
+        super().__init__("branch-unsupported", what, "clone() it before", {"why": what})
+        self.could_tell = could_tell
+
+
 class MayShare:
     """Pairs of memory: a result of a branch or a loop, and its counterpart in eager.
 
-    `reaches(keys)`: whether the program can still reach memory with these keys.
+    `reaches(keys)`: whether the program can still reach memory with these keys. `has_flags`: branches return which
+    tensors their results are (control_flow/unlike/same_memory.py); `left_open`: whether there was one that did not.
     """
+
+    has_flags = False
+    left_open = False
 
     def __init__(self, recorder: OperatorRecording, levels: Levels, reaches: Callable[[set[int]], bool]) -> None:
         self._recorder = recorder
         self._levels = levels
         self._reaches = reaches
-        self._pairs: dict[int, list[_Pair]] = {}  # their tensors are kept: keys are those of living tensors
+        self._pairs: dict[int, list[SharedPair]] = {}  # their tensors are kept: keys are those of living tensors
         self._is_off = False
         self._added: list[int] = []  # the keys, in the order in which pairs were added
         self._listed: dict[int, torch.Tensor] = {}  # what items of lists are taken from, each time a tensor of its own
@@ -89,7 +104,7 @@ class MayShare:
     def note(self, result: torch.Tensor, others: Iterable[torch.Tensor]) -> None:
         """`result` has memory of its own, and would be one of these (fake tensors) in eager."""
         for other in others:
-            self._add(_Pair(result, other))
+            self._add(SharedPair(result, other))
 
     def note_list(self, rows: torch.Tensor) -> None:
         """The items of a list are views of `rows` (a fake tensor), which are created anew at each access."""
@@ -103,14 +118,23 @@ class MayShare:
         """`result` would be the first of the `sides` where `predicate` is true, and the second where it is not."""
         version = version_of(predicate) if isinstance(predicate, torch.Tensor) else 0
         for truth, other in zip((True, False), sides):
-            self._add(_Pair(result, other, predicate, truth, version))
+            self._add(SharedPair(result, other, predicate, truth, version))
 
-    def _add(self, pair: _Pair) -> None:
+    def _add(self, pair: SharedPair) -> None:
         one, other = storage_key(pair.result), storage_key(pair.other)
         if one != other:
             for key in (one, other):
                 self._pairs.setdefault(key, []).append(pair)
                 self._added.append(key)
+
+    def note_told(self, result: torch.Tensor, other: torch.Tensor, holds: Any, truth: bool = True) -> None:
+        """`result` is `other` in eager if `holds` (a tensor of no dimensions, or a SymBool) is `truth`."""
+        self._add(SharedPair(result, other, holds, truth, version_of(holds) if isinstance(holds, torch.Tensor) else 0))
+
+    def counterparts(self, tensor: torch.Tensor) -> list[SharedPair]:
+        """The pairs whose result has the memory of `tensor`."""
+        key = storage_key(tensor)
+        return [pair for pair in self._pairs.get(key, ()) if storage_key(pair.result) == key]
 
     def has_pairs(self) -> bool:
         """Whether there is any tensor that may be another one in eager."""
@@ -123,7 +147,7 @@ class MayShare:
         key = storage_key(tensor)
         return {other for other, _ in self._closure({(key, False)})} - {key}
 
-    def _steps(self, key: int, rises: bool) -> Iterator[tuple[_Pair, int, bool]]:
+    def _steps(self, key: int, rises: bool) -> Iterator[tuple[SharedPair, int, bool]]:
         """(pair, the memory that it leads to, whether that is a result of this one).
 
         Two results are one tensor if both are the same other one; two others are not one for being, each at its time,
@@ -150,6 +174,15 @@ class MayShare:
         """Whether two tensors of different memory may be one in eager."""
         return storage_key(one) != storage_key(other) and storage_key(other) in self.others(one)
 
+    def ways_to_be(self, one: torch.Tensor, other: torch.Tensor) -> list[list[SharedPair]] | None:
+        """Lists of pairs, each of which makes them one if all its pairs are. None if there may be further ways."""
+        key, target = storage_key(one), storage_key(other)
+        ways = [*self._ways(key)]
+        if len(ways) > _WAYS or target in self._unsure(key):
+            return None
+        found = [way for way in ways if storage_key(way[-1][0].from_(way[-1][1])[1]) == target]
+        return [[pair for pair, _ in way] for way in found] if all(_leads(one, way, other) for way in found) else None
+
     # -- writes
 
     @contextmanager
@@ -165,21 +198,21 @@ class MayShare:
         """Returns the function to call after `tensor` has been changed in place, which changes tensors that may be the
         same, or None. Raises CaptureError if that cannot be expressed, and the other one can still be seen."""
         if reshapes and not self._is_off and self.is_item(tensor):
-            raise _refusal(what=_RESHAPED)
+            raise SharedWrite(False, _RESHAPED)
         others = set() if self._is_off else self.others(tensor)
         if not others or not self._reaches(others):
             return None
         unsure = others if reshapes else self._unsure(storage_key(tensor))
         ways = [] if reshapes else [*self._ways(storage_key(tensor))]
         if len(ways) > _WAYS or (unsure and self._reaches(unsure)):
-            raise _refusal()
+            raise SharedWrite(self.left_open)
         is_tree = len({storage_key(way[-1][0].from_(way[-1][1])[1]) for way in ways}) == len(ways)
         return lambda: self._carry(tensor, ways, is_tree)
 
     def _unsure(self, key: int) -> set[int]:
         """The memory that may be the same by a pair without a known condition, or by further ones behind it."""
         steps = [step for state in self._closure({(key, False)}) for step in self._steps(*state)]
-        unknown = {(there, rises) for pair, there, rises in steps if there != key and not self._is_known(pair)}
+        unknown = {(there, rises) for pair, there, rises in steps if there != key and not self.is_known(pair)}
         return {there for there, _ in self._closure(unknown, without=key)}
 
     def _ways(self, key: int) -> Iterator[_Way]:
@@ -189,13 +222,13 @@ class MayShare:
         while todo and count <= _WAYS:
             way, at, rose, passed = todo.pop(0)
             for pair, there, rises in self._steps(at, rose):
-                if there not in passed and self._is_known(pair):
+                if there not in passed and self.is_known(pair):
                     count += 1
                     further = (*way, (pair, at))
                     yield further
                     todo.append((further, there, rises, passed | {there}))
 
-    def _is_known(self, pair: _Pair) -> bool:
+    def is_known(self, pair: SharedPair) -> bool:
         """Whether the program can give one of a pair the value of the other, where they are one tensor."""
         if pair.predicate is None or not _is_same_kind(pair.result, pair.other):
             return False
@@ -213,16 +246,17 @@ class MayShare:
             steps = way[-1:] if is_tree else way
             holds, truth = self._predicate(way[-1][0]), way[-1][0].truth
             if len(steps) > 1:
-                holds, truth = self._all([step for step, _ in steps]), True
+                holds, truth = self.all_hold([step for step, _ in steps]), True
             source, target = way[-1][0].from_(way[-1][1])
             if target.requires_grad and not written.requires_grad:  # autograd has not seen the write
                 source, target = (self._run(_aten.detach.default, tensor) for tensor in (source, target))
             elif torch.is_grad_enabled() and (target.requires_grad is not source.requires_grad or _is_leaf(target)):
-                raise _refusal()
+                raise SharedWrite(False)
             pair = (source, target) if truth else (target, source)
             self._run(_aten.copy_.default, target, self._run(_aten.where.self, holds, *pair))
 
-    def _all(self, pairs: list[_Pair]) -> torch.Tensor:
+    def all_hold(self, pairs: Iterable[SharedPair]) -> torch.Tensor:
+        """Whether each pair is one tensor, as a tensor of no dimensions."""
         parts = []
         for pair in pairs:
             holds = self._predicate(pair)
@@ -232,7 +266,7 @@ class MayShare:
             whole = self._run(_aten.logical_and.default, whole, part)
         return whole
 
-    def _predicate(self, pair: _Pair) -> torch.Tensor:
+    def _predicate(self, pair: SharedPair) -> torch.Tensor:
         if isinstance(pair.predicate, torch.Tensor):
             return pair.predicate
         number = torch.sym_ite(pair.predicate, 1, 0)
@@ -243,6 +277,16 @@ class MayShare:
     def _run(self, func: Any, *args: Any) -> Any:
         with self.off():
             return self._recorder.operator(func, args, {})
+
+
+def _leads(one: torch.Tensor, way: _Way, other: torch.Tensor) -> bool:
+    """Whether the pairs of a way are about these tensors themselves, not about others of the same memory."""
+    for pair, left_from in way:
+        source, target = pair.from_(left_from)
+        if source is not one:
+            return False
+        one = target
+    return one is other
 
 
 def _is_same_kind(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -269,11 +313,3 @@ def _is_same_size(one: Any, other: Any) -> bool:
     if type(one) is int or type(other) is int:
         return type(one) is type(other) and one == other
     return bool(one.node.core is other.node.core)
-
-
-_RESHAPED = "an item of a list whose length varies gets another shape in place"
-_WRITTEN = "a tensor is changed in place that is another tensor too, or not, as the branch went"
-
-
-def _refusal(what: str = _WRITTEN) -> CaptureError:
-    return CaptureError("branch-unsupported", what, "clone() it before", {"why": what})

@@ -20,12 +20,12 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
-from dynamo_lite.control_flow import gradients, operand_views, wide_integers
+from dynamo_lite.control_flow import draws, gradients, operand_views, wide_integers
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers, memory, sizes
+from dynamo_lite.control_flow.unlike import answers, memory, same_memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -115,6 +115,9 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     pairs = [(p.kind, p.left, p.right) for p in merge.pairs] + [("tensor", t, t) for t in targets]
     if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
         return "nothing: both sides leave the same"
+    told, last_target = _told(tracer, merge, left, right), len(pairs)
+    if told is not None:
+        pairs += same_memory.as_results(tracer, told.returned(), (left, right))
     layouts = [kind == "tensor" and not _same_layout(a, b) for kind, a, b in pairs]
     given, pairs = pairs, [*_flattened(tracer, pairs, merge.choice)]
     layouts += [False] * (len(pairs) - len(given))
@@ -123,12 +126,14 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         outputs = []
         for which, side in enumerate((left, right)):
             values = [(pair[0], pair[1 + which]) for pair in pairs]
-            outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), len(given))))
+            outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), last_target)))
         changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
         for level in levels:
             level.may_mutate = False
         required = gradients.of_sides(tracer, given[: len(merge.pairs)], targets, (left, right), outputs)
         has_gradient = gradients.may_have(required, (value for _, *both in given for value in both))
+        if has_gradient:
+            outputs = _drawn_before(tracer, predicate, levels, outputs)
         shapes = None if merge.choice is None else [_chosen(merge.choice, *pair) for pair in pairs]
         results = call_cond(tracer, predicate, levels, outputs, has_gradient, shapes)
         if shapes is not None:
@@ -143,13 +148,36 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
             sizes.note(tracer, predicate, (left, right), a, b, result)
     tracer.chosen.note(given[: len(merge.pairs)], decoded)
     merge.give(decoded[: len(merge.pairs)])
-    write_back(tracer, targets, decoded[len(merge.pairs) : len(given)], required[len(merge.pairs) :])
+    write_back(tracer, targets, decoded[len(merge.pairs) : last_target], required[len(merge.pairs) :])
+    if told is not None:
+        same_memory.note(tracer, told, _of_branch(tracer, predicate), decoded, decoded[last_target : len(given)])
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             layouts_of_sides.compare(tracer, a, b, result)
-            _note_branch(tracer, result, (a, b), predicate)
+            if told is None:
+                _note_branch(tracer, result, (a, b), predicate)
             answers.note(tracer, a, b, result)
     return f"torch.cond with {len(given)} result{'s' if len(given) != 1 else ''}"
+
+
+def _told(tracer: Forking, merge: Merge, left: Side, right: Side) -> same_memory.Told | None:
+    """What the results are, if the run tells them apart: branches on sizes have no results that are numbers."""
+    may_share = tracer.recorder.may_share
+    assert may_share is not None
+    if merge.choice is not None or not may_share.has_flags:
+        may_share.left_open |= merge.choice is None
+        return None
+    return same_memory.told(tracer, [(pair.kind, pair.left, pair.right) for pair in merge.pairs], (left, right))
+
+
+def _drawn_before(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
+    """Record a torch.cond of what sides draw at random. Returns their outputs, which use it (draws.py)."""
+    found = draws.drawn_before(tracer, levels)
+    if found is None:
+        return outputs
+    rows, drawing, drawn = found
+    results = call_cond(tracer, predicate, drawing, drawn, has_gradient=False)
+    return draws.use(tracer, levels, rows, results, outputs)
 
 
 def write_back(
@@ -380,11 +408,15 @@ def note_list(tracer: Forking, rows: torch.Tensor) -> None:
 def _note_branch(tracer: Forking, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
     recorder = tracer.recorder
     assert recorder.may_share is not None
-    if is_tensor(predicate):
-        predicate = recorder.known_stand_in(predicate)
     recorder.may_share.note_branch(
-        recorder.known_stand_in(result), [recorder.known_stand_in(side) for side in sides], predicate
+        recorder.known_stand_in(result),
+        [recorder.known_stand_in(side) for side in sides],
+        _of_branch(tracer, predicate),
     )
+
+
+def _of_branch(tracer: Forking, predicate: Any) -> Any:
+    return tracer.recorder.known_stand_in(predicate) if is_tensor(predicate) else predicate
 
 
 def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:

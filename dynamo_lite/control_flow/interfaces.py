@@ -41,6 +41,7 @@ class Forking(TracerView, Protocol):
         unrolled: why a loop whose end depends on data is unrolled, "" if none is.
         caught: an internal exception that a handler of the program has caught.
         branches: the outcome of each branch, for `trace.notes` (notes.py).
+        sorts: the calls that sort by what data decide (branches/sorting.py).
         of_sizes: how many branches on sizes are captured.
         left_to_example: the branches on sizes that are not captured: (code, instruction).
         unrolls_for_gradients: whether loops that have no gradient as operators are unrolled, if they terminate.
@@ -68,6 +69,7 @@ class Forking(TracerView, Protocol):
     merged_at: dict[Any, int]
     caught: BeginsAgain | None
     branches: Any
+    sorts: frozenset[Any]
     of_sizes: int
     left_to_example: set[tuple[Any, int]]
     unrolls_for_gradients: bool

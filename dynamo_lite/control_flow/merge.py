@@ -90,6 +90,8 @@ class Merge:
         self.native = native
         self.choice: Callable[[Any, Any], Any] | None = None
         """Merges two ints, or two bools, into one expression, for a branch on sizes."""
+        self.replaced: Any = None
+        """Finds objects that one side has replaced by new ones, for a branch (replaced.py)."""
         self.carries_sizes = False
         """Whether a choice is carried on while a variable has a size of 1 on one side only: an operator broadcasts one
         and takes the other as it is."""
@@ -300,9 +302,16 @@ def _rebound(merge: Merge, left: Any, right: Any) -> Plan | None:
 
 
 def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
-    """A mutable object that each side made: the left one stays, and gets what both agree on."""
-    if not (merge.is_young(left) and merge.is_young(right)) or isinstance(left, _SHARED) or not _is_open(left, right):
+    """A mutable object that each side made: the left one stays, and gets what both agree on. Or one that one side made
+    in the place of an older one: the new one stays."""
+    if isinstance(left, _SHARED) or not _is_open(left, right):
         raise differ(left, right)
+    kept, replaced = left, None
+    if not (merge.is_young(left) and merge.is_young(right)):
+        replaced = merge.replaced
+        kept = None if replaced is None else replaced.new_of(left, right)
+        if kept is None:
+            raise differ(left, right)
     if merge.partner.setdefault(id(left), id(right)) != id(right) or (
         merge.partner.setdefault(id(right), id(left)) != id(left)
     ):
@@ -317,11 +326,14 @@ def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
     views = [(one, other) for one, other in both if one is not None and other is not None]
     if not views:
         raise differ(left, right)
-    merge.plans[id(left), id(right)] = lambda: left
-    for one, other in views:
-        contents = merge.contents(one.contents, other.contents)
-        merge.fills.append(lambda one=one, contents=contents: one.restore(contents()))  # type: ignore[misc]
-    return lambda: left
+    merge.plans[id(left), id(right)] = lambda: kept
+    for views_of_part in views:
+        now = [
+            view.contents if replaced is None else replaced.contents(at, view) for at, view in enumerate(views_of_part)
+        ]
+        contents, of_kept = merge.contents(*now), views_of_part[kept is right]
+        merge.fills.append(lambda view=of_kept, contents=contents: view.restore(contents()))  # type: ignore[misc]
+    return lambda: kept
 
 
 def _is_open(left: Any, right: Any) -> bool:

@@ -119,6 +119,8 @@ def plan_heap(
         a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
         if id(snapshot.owner) not in old and all(snapshot.owner not in objects for objects in used):
             continue
+        if id(snapshot.owner) in merge.replaced.ids:
+            continue
         plan = of_list(snapshot)
         rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
     return rows

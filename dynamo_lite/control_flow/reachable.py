@@ -37,7 +37,7 @@ def reaches(tracer: Forking) -> Callable[[set[int]], bool]:
         recorder = tracer.recorder
         if any(storage_key(fake) in keys for fake in recorder.from_outside()):
             return True
-        if hold_unseen(tracer, _frames(tracer)):
+        if hold_unseen(tracer, frames_of(tracer)):
             return True
         try:
             return any(storage_key(recorder.known_stand_in(t)) in keys for t in _tensors(tracer))
@@ -53,7 +53,7 @@ def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
     found: list[Any] = []
     owned: dict[int, Any] = {}  # id of a dict → the object whose it is
     try:
-        for owner, parts in _walk(tracer, [*_frames(tracer), *_changed(tracer)]):
+        for owner, parts in _walk(tracer, [*frames_of(tracer), *_changed(tracer)]):
             namespace = namespace_of(owner)
             if namespace is not None:
                 owned[id(namespace)] = owner
@@ -83,7 +83,7 @@ def held_frames(tracer: Forking, values: Sequence[Any], wanted: set[int]) -> set
 def references_before(tracer: Forking, value: Any, frame: Any, roots: list[Any]) -> int:
     """Return how many references the program has to a container that it made. roots: the values in use in `frame`; 2 if
     there are too many objects."""
-    others = [other for other in _frames(tracer) if other is not frame]
+    others = [other for other in frames_of(tracer) if other is not frame]
     count = sum(root is value for root in roots)
     try:
         for _, parts in _walk(tracer, [*roots, *others, *_changed(tracer)]):
@@ -111,11 +111,25 @@ class Used:
                 self._are_all = True
         return self._are_all or id(value) in self._ids
 
+    def references(self, value: Any) -> int:
+        """Return how many references there are to an object after the side; 2 if there are too many objects."""
+        roots, now = self._roots(), self._now()
+        count, classes = sum(root is value for root in roots), []
+        try:
+            for owner, parts in _walk(self.tracer, roots, now):
+                count += sum(part is value for part in (*parts, *now.get(id(owner), ())))
+                if isinstance(owner, type):
+                    classes.append(owner)
+        except _TooMany:
+            return 2
+        is_hidden = len(self.tracer.writes.old_among(classes)) < len(classes)  # a new class may hold it
+        return 2 if is_hidden else count
+
     def _roots(self) -> list[Any]:
         state, tracer = self.side.state, self.tracer
         assert state is not None
         live = flow_of(self.frame.info).live(self.at) if self.at != END else 0
-        roots = [caller for caller in _frames(tracer) if caller is not self.frame and caller not in self.over]
+        roots = [caller for caller in frames_of(tracer) if caller is not self.frame and caller not in self.over]
         changed = [*_changed(tracer)]
         old = tracer.writes.old_among(changed)
         roots += [owner for owner in changed if id(owner) in old]
@@ -146,12 +160,13 @@ def namespace_of(owner: Any) -> dict[str, Any] | None:
 def _tensors(tracer: Forking) -> Iterator[torch.Tensor]:
     """Yield the tensors reachable from the program's frames and from objects that it changed. (Globals hold objects
     that existed before the call, or those that the program stored there: these are in the journal.)"""
-    for owner, _ in _walk(tracer, [*_frames(tracer), *_changed(tracer)]):
+    for owner, _ in _walk(tracer, [*frames_of(tracer), *_changed(tracer)]):
         if is_tensor(owner):
             yield owner
 
 
-def _frames(tracer: Forking) -> Iterator[Any]:
+def frames_of(tracer: Forking) -> Iterator[Any]:
+    """The frames of the program, the innermost first."""
     frame = tracer.vm.frame
     while frame is not None:
         yield frame
@@ -196,7 +211,8 @@ def parts_of(value: Any) -> list[Any]:
         inner = suspended_frame(value)
         return _in_frame(inner) if inner is not None else gc.get_referents(value)
     if isinstance(value, types.FunctionType):
-        return [*(value.__closure__ or ()), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+        return [*(value.__closure__ or ()), *defaults, *vars(value).values()]
     return [] if isinstance(value, _PASSED) else gc.get_referents(value)
 
 

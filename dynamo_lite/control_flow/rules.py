@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.control_flow.branches import extremes
+from dynamo_lite.control_flow.branches import extremes, sorting
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import advanced, consumed
 from dynamo_lite.control_flow.lists import uses
@@ -58,6 +58,7 @@ def attach(rules: dict[int, Rule], makes_lists: bool) -> None:
         consumed.attach(rules)
         advanced.attach(rules)
     extremes.attach(rules)
+    sorting.attach(rules)
     heads.attach(rules, makes_lists)
     layouts.attach(rules)
     answers.attach(rules)

@@ -238,7 +238,8 @@ class OpenLoop:
     left the loop has no value, since they are dead there. `begin` is where an iteration begins, and `bounds` maps tests
     to the facts that hold in each iteration that is not the last (loops/counting.py). `going`: numbers that depend on
     whether the loop is left, with their values if it is not. `numbers`: the symbols of the number of a round, where it
-    may not choose an item of a list.
+    may not choose an item of a list. `unflagged`: places of tensors that may become others than new ones
+    (unlike/same_memory.py).
     """
 
     frame: Any
@@ -255,6 +256,7 @@ class OpenLoop:
     bounds: dict[int, list[Any]] = field(default_factory=dict)
     going: dict[Any, Any] = field(default_factory=dict)
     numbers: frozenset[Any] = frozenset()
+    unflagged: set[str] = field(default_factory=set)
 
     @property
     def stops(self) -> set[int]:

@@ -11,9 +11,9 @@ import torch
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels import functorch
-from dynamo_lite.capture.may_share import MayShare, version_of
+from dynamo_lite.capture.may_share import MayShare, SharedWrite, version_of
 from dynamo_lite.control_flow import rules
-from dynamo_lite.control_flow.branches import choices, demands, of_sizes, while_sizes
+from dynamo_lite.control_flow.branches import choices, demands, of_sizes, sorting, while_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.items import computed
 from dynamo_lite.control_flow.lists import made, uses
@@ -36,12 +36,13 @@ from dynamo_lite.control_flow.states import (
 )
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.control_flow.undoing.young_objects import Points
+from dynamo_lite.control_flow.unlike import same_memory
 from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.diagnostics import Abort, RunAgain
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
@@ -74,6 +75,7 @@ class ForkingTracer(Tracer):
         self.depth = 0
         self.demands: frozenset[demands.Place] = frozenset()
         self.vm.on_call_at = None  # few runs have such calls
+        self.sorts: frozenset[sorting.Place] = frozenset()
         self.unlike_layouts = False
         self.unrolled = ""
         self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where an iteration begins
@@ -104,13 +106,17 @@ class ForkingTracer(Tracer):
         self.vm.on_call_at = self.on_call_at
 
     def undecided(self, error: Any) -> NoReturn:
-        again = demands.demanded(self, self.demands)
+        again = sorting.sorts_data(self) or demands.demanded(self, self.demands)
         if again is not None:
             self.abort(again)
         super().undecided(error)
 
     def refused(self, error: CaptureError) -> DynamoLiteError:
-        again = demands.demanded(self, self.demands) if error.id in _OF_NUMBERS else None
+        again: RunAgain | None = sorting.sorts_data(self) if error.id in _OF_TRUTH else None
+        if again is None and error.id in _OF_NUMBERS:
+            again = demands.demanded(self, self.demands)
+        if isinstance(error, SharedWrite) and error.could_tell:
+            again = same_memory.ToBeTold()
         return super().refused(error) if again is None else again
 
     def rollback(self, keep: set[int]) -> None:
@@ -292,6 +298,10 @@ class ForkingTracer(Tracer):
         if functorch.active():
             return NOT_HANDLED
         key = frame.stack[-1] = uses.with_tensors(container, key)
+        answer = demands.subscript(self, frame, container, key)
+        if answer is not NOT_HANDLED:
+            return answer
+        key = frame.stack[-1]
         return choices.subscript(self, frame, container, key)
 
     def on_call_at(self, frame: Any) -> Any:
@@ -375,11 +385,11 @@ class ForkingTracer(Tracer):
         known = reversed(self.known)
         return next((truth for one, truth, at in known if one is value and version_of(one) == at), None)
 
-    def on_identity(self, left: Any, right: Any) -> bool:
+    def on_identity(self, left: Any, right: Any) -> Any:
         if is_tensor(left) and is_tensor(right):
             one, other = (self.recorder.known_stand_in(t) for t in (left, right))
             if one is not other and _may_be_one(self.recorder.may_share, one, other):
-                self.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
+                return same_memory.are_one(self, one, other)
             if one is not other and uses.is_item(self, right):
                 uses.check_item(self, left, "compared with another by identity")
         elif {id(left), id(right)} <= self.own(GraphNodes).by_id.keys() and _merges(self.recorder.may_share):
@@ -401,6 +411,7 @@ class ForkingTracer(Tracer):
 
 
 _OF_NUMBERS = frozenset({"data-dependent-question", "data-dependent-value"})
+_OF_TRUTH = _OF_NUMBERS | {"data-dependent-branch"}
 
 
 def _merges(may_share: MayShare | None) -> bool:

@@ -185,7 +185,7 @@ class Observer:
     def on_store_local(self, frame: Any) -> None:
         """Before a variable of `frame` is set by its f_locals. Raising refuses it."""
 
-    def on_identity(self, left: Any, right: Any) -> bool:
+    def on_identity(self, left: Any, right: Any) -> Any:
         """`left is right` for two different objects (`right` is not None): the answer."""
         return False
 

@@ -63,6 +63,8 @@ class RunRequest:
         prepared: state that the first call makes, and that this run finds (features/training/first_state.py).
         gradients: gradients that the run begins with (features/training/first_gradients.py).
         demanded: calls (code, instruction) that need numbers which data decide (control_flow/branches/demands.py).
+        sorts: calls (code, instruction) that sort by what data decide (control_flow/branches/sorting.py).
+        has_flags: branches return which tensors their results are (control_flow/unlike/same_memory.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
 
@@ -87,6 +89,8 @@ class RunRequest:
     prepared: Placed | None = None
     gradients: Placed | None = None
     demanded: frozenset[tuple[CodeType, int]] = frozenset()
+    sorts: frozenset[tuple[CodeType, int]] = frozenset()
+    has_flags: bool = False
     enter: Callable[..., Any] = _call
 
     def placed(self) -> list[Placed]:

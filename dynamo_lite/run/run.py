@@ -83,6 +83,10 @@ class Run:
             self.tracer.interpret(request.interpreted)
         if request.demanded:
             self.tracer.fork_calls(request.demanded)  # type: ignore[attr-defined]  # of the tracer that has asked for it
+        if request.sorts:
+            self.tracer.sorts = request.sorts  # type: ignore[attr-defined]  # as above
+        if request.has_flags and self.recorder.may_share is not None:
+            self.recorder.may_share.has_flags = True
         if request.uncarried:
             self.tracer.own(Backwards).uncarried = dict(request.uncarried)
         self.recorder.context = context = TraceContext(self.tracer, has_state=request.held is None)

@@ -5,8 +5,8 @@
 Programs with a seed from SIZES on have a second input, of dynamic length: loops over it, and lists that grow. Those
 with a seed from COUNTED on have loops of many rounds that data end, and lists indexed by numbers of the data. From
 FILTERED on they have the second input and lists to which branches add; those from ENDED on are random_while_loops.py's,
-with gradients from GRADIENTS on, and those from CALLS on random_calls.py's. This runs the seeds of a range and prints
-what is wrong, with a count of outcomes.
+with gradients from GRADIENTS on, those from CALLS on random_calls.py's, and 100,000 from JOINS on random_joins.py's.
+This runs the seeds of a range and prints what is wrong, with a count of outcomes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from torch import nn
 import dynamo_lite
 from benchmarks.time_limit import TimeIsUp, time_limit
 from dynamo_lite.errors import DynamoLiteError
-from tests.control_flow import random_calls, random_while_loops
+from tests.control_flow import random_calls, random_joins, random_while_loops
 from tests.control_flow.harness import differences
 
 _TENSORS = ("x", "a", "b", "c")
@@ -80,6 +80,7 @@ FILTERED = 300_000
 ENDED = 400_000
 GRADIENTS = 500_000
 CALLS = 600_000
+JOINS = 700_000
 _FILTERING = (
     *("if {cond}:\n{pad}    kept.append({t})", "if {cond}:\n{pad}    kept.append(row)", "kept.append({value})"),
     *("if {cond}:\n{pad}    kept.append({t})\n{pad}else:\n{pad}    marks.append(i)", "marks.append(i)"),
@@ -285,9 +286,13 @@ def has_rows(seed: int) -> bool:
     return SIZES <= seed < COUNTED or FILTERED <= seed < ENDED
 
 
+def _is_of_joins(seed: int) -> bool:
+    return JOINS <= seed < JOINS + 100_000
+
+
 def source(seed: int) -> str:
     if seed >= CALLS:
-        return random_calls.source(seed)
+        return (random_joins if _is_of_joins(seed) else random_calls).source(seed)
     if seed >= ENDED:
         return random_while_loops.source(seed)
     writer = _Writer(seed)
@@ -304,7 +309,7 @@ def source(seed: int) -> str:
 
 
 def module(seed: int) -> nn.Module:
-    holder = random_calls.Holder if seed >= CALLS else Holder
+    holder = random_joins.Holder if _is_of_joins(seed) else random_calls.Holder if seed >= CALLS else Holder
     space: dict[str, Any] = {"torch": torch, "Holder": holder, "helper": helper}
     exec(compile(source(seed), f"<random program {seed}>", "exec"), space)
     if seed >= ENDED:

@@ -337,7 +337,20 @@ def drops_out_without_gradients(x: torch.Tensor) -> torch.Tensor:
     return x * x * mask
 
 
-@pytest.mark.parametrize("program", [drops_out_in_front, drops_out_in_eval_mode, drops_out_without_gradients])
+def samples_of_what_a_side_computes(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    if x.sum() > 0:
+        y = y * torch.bernoulli(y.detach().sigmoid())
+    return y
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(drops_out_in_front, drops_out_in_eval_mode, drops_out_without_gradients),
+        *(drops_out_on_one_side, drops_out_behind_a_return),
+    ],
+)
 def test_random_numbers_with_gradients_equal(program: Callable[..., torch.Tensor]) -> None:
     """torch.cond runs a side again for its backward, which has to compute with what the forward drew."""
     made = dynamo_lite.export(program, (INPUTS[0].clone().requires_grad_(),)).module()
@@ -349,7 +362,7 @@ def test_random_numbers_with_gradients_equal(program: Callable[..., torch.Tensor
         torch.testing.assert_close(*both)
 
 
-@pytest.mark.parametrize("program", [drops_out_on_one_side, drops_out_behind_a_return])
+@pytest.mark.parametrize("program", [drops_out_on_one_side, drops_out_behind_a_return, samples_of_what_a_side_computes])
 def test_random_numbers_of_a_side_without_gradients_equal(program: Callable[..., torch.Tensor]) -> None:
     """What is refused where a gradient is asked for is taken where none is."""
     made = dynamo_lite.export(program, (INPUTS[0],)).module()
@@ -363,8 +376,7 @@ def test_random_numbers_of_a_side_without_gradients_equal(program: Callable[...,
 @pytest.mark.parametrize(
     ("program", "id"),
     [
-        (drops_out_on_one_side, "branch-gradient"),
-        (drops_out_behind_a_return, "branch-gradient"),
+        (samples_of_what_a_side_computes, "branch-gradient"),
         (asks_what_a_side_decides, "branch-unsupported"),
         (asks_what_a_side_writes, "branch-unsupported"),
     ],

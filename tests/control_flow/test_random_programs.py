@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.control_flow.random_programs import CALLS, ENDED, FILTERED, GRADIENTS, SIZES, outcome
+from tests.control_flow.random_programs import CALLS, ENDED, FILTERED, GRADIENTS, JOINS, SIZES, outcome
 
 FOUND = (50_032, 100_080, 100_164, 100_225, 172_116, 432_046, 437_012, 510_005, 510_009, 600_089, 600_241, 600_268)
 """Seeds that were wrong, failed, or did not end."""
@@ -13,7 +13,7 @@ FOUND = (50_032, 100_080, 100_164, 100_225, 172_116, 432_046, 437_012, 510_005, 
 SEEDS = (
     *(*range(10), *range(SIZES, SIZES + 5), *range(FILTERED, FILTERED + 8)),
     *(*range(ENDED, ENDED + 4), *range(GRADIENTS, GRADIENTS + 4)),
-    *range(CALLS, CALLS + 16),
+    *(*range(CALLS, CALLS + 16), *range(JOINS, JOINS + 12)),
 )
 
 
@@ -29,7 +29,7 @@ def test_is_never_wrong(seed: int) -> None:
     [
         *(*range(1000, 2000, 50), *range(SIZES, SIZES + 1000, 50), *range(FILTERED, FILTERED + 500, 50)),
         *(*range(ENDED, ENDED + 500, 50), *range(GRADIENTS, GRADIENTS + 500, 50)),
-        *range(CALLS, CALLS + 500, 50),
+        *(*range(CALLS, CALLS + 500, 50), *range(JOINS, JOINS + 500, 50)),
     ],
 )
 def test_many_are_never_wrong(first: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final, NamedTuple
 
-from dynamo_lite.control_flow.branches import extremes
+from dynamo_lite.control_flow.branches import extremes, sorting
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import consumed
 from dynamo_lite.features.modules.calls import call_module
@@ -46,7 +46,12 @@ _HAND_ON: Final[set[CodeType]] = {
     call_module.__code__,
     call_squeeze.__code__,
     *(const for const in call_module.__code__.co_consts if isinstance(const, CodeType)),
-    *(const for const in extremes.rule_for.__code__.co_consts if isinstance(const, CodeType)),
+    *(
+        const
+        for part in (extremes, sorting)
+        for const in part.rule_for.__code__.co_consts
+        if isinstance(const, CodeType)
+    ),
     *(forwarding.TABLE[callee].__code__ for callee in (functools.partial.__call__, staticmethod.__call__)),
     *(HANDLERS[name].__code__ for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX")),
 }

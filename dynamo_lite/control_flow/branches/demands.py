@@ -90,10 +90,25 @@ def call(tracer: Forking, frame: Any) -> Any:
         for number in _unknown(value):
             condition = _condition(tracer, number)
             if condition is not None:
-                predicate = tracer.predicates.of(condition)
-                starts, relation = {True: at, False: at}, tracer.predicates.condition(condition)
-                return _OneValue(tracer, frame, predicate, starts, None, condition=relation).capture()
+                return _fork(tracer, frame, condition)
     return NOT_HANDLED
+
+
+def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
+    """The current subscript of a dict by an integer that branches chose among constants: a fork, whose sides come to
+    the subscript again. NOT_HANDLED otherwise, and where the facts determine the key."""
+    if type(container) is not dict or type(key) is not torch.SymInt or tracer.recorder.env is None:
+        return NOT_HANDLED
+    if not tracer.chosen.of(key) or not _is_data(key):
+        return NOT_HANDLED
+    frame.stack[-1] = key = _answer(tracer, key)
+    return NOT_HANDLED if type(key) is int else _fork(tracer, frame, _condition(tracer, key))
+
+
+def _fork(tracer: Forking, frame: Any, condition: Any) -> Any:
+    predicate, at = tracer.predicates.of(condition), frame.pc - 1
+    relation = tracer.predicates.condition(condition)
+    return _OneValue(tracer, frame, predicate, {True: at, False: at}, None, condition=relation).capture()
 
 
 def _operands(handler: Any, arg: int) -> int:

@@ -13,6 +13,7 @@ from dynamo_lite.control_flow.loops.left_values import fill
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap
 from dynamo_lite.control_flow.reachable import Used
+from dynamo_lite.control_flow.replaced import Replaced
 from dynamo_lite.control_flow.states import Goes, LeftFromWithin, OpenLoop, Side, cannot_merge
 from dynamo_lite.control_flow.undoing.iterators import is_copied, is_iterator, runs_at_its_end
 from dynamo_lite.interpreter.flow import END, flow_of
@@ -52,10 +53,11 @@ def merge_sides(branch: Forked, left: Side, right: Side, carries_sizes: bool = F
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
     merge.choice = branch.choice
     merge.carries_sizes = carries_sizes and branch.choice is None
-    end, unmergeable = _plan_end(branch, merge, left, right)
-    of_list = partial(plan_list, branch.tracer, merge, (left, right))
     over = [callee for callee, _ in branch.callees]
     used = [Used(branch.tracer, branch.frame, side, side.pc, over) for side in (left, right)]
+    merge.replaced = Replaced(branch.tracer, (left, right), used)
+    end, unmergeable = _plan_end(branch, merge, left, right)
+    of_list = partial(plan_list, branch.tracer, merge, (left, right))
     features = _plan_features(merge, left, right)
     return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable, features)
 

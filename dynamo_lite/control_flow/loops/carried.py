@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -23,7 +24,7 @@ from dynamo_lite.control_flow.loops.rebound import Rebound
 from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import BeginsAgain, FrameState, Goes, OpenLoop, Side, cannot_merge
-from dynamo_lite.control_flow.unlike import answers, layouts
+from dynamo_lite.control_flow.unlike import answers, layouts, same_memory
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
@@ -37,6 +38,10 @@ class LessRegular(BeginsAgain):
     def __init__(self, place: str) -> None:
         super().__init__()
         self.place = place
+
+
+class Unflagged(BeginsAgain):
+    """An iteration leaves a tensor that may be another one, which the iterations before did not."""
 
 
 class Carried:
@@ -59,6 +64,8 @@ class Carried:
         self.counter, self.live, self.before, self.side = counter, live, before, side
         self.number, self.is_counting, self.wanted, self.loose = number, is_counting, wanted, loose
         self.going = opened.going if opened is not None else {}
+        self.opened = opened
+        self.kept: dict[int, int] = {}  # the pair of a tensor → that of whether it is the one from before the loop
         self.growths, self.is_scan = growths, is_scan
         self.growing = growing  # by what a pair begins with and its place, where it is known
         self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
@@ -117,6 +124,7 @@ class Carried:
         if not self.is_scan:
             with facts_of(tracer, side):
                 self._find_growing(merge, start)
+            self._find_kept(merge, start is None)
         return merge
 
     def _plan_lasts(self, merge: Merge, is_first: bool) -> None:
@@ -157,6 +165,37 @@ class Carried:
                 merge.place = f"the length of {pair.place}"
                 merge.pair("int64", pair.left.shape[dim] if length is None else length, pair.right.shape[dim])
 
+    def _find_kept(self, merge: Merge, is_first: bool) -> None:
+        """Carry whether tensors are those from before the loop, in a run that tells them apart by flags."""
+        may_share, opened = self.tracer.recorder.may_share, self.opened
+        assert may_share is not None
+        if opened is None or self.growths or not may_share.has_flags:
+            may_share.left_open |= not may_share.has_flags
+            return
+        rows = [(index, pair) for index, pair in enumerate(merge.pairs) if pair.kind == "tensor"]
+        is_union = self.growing is not None  # the iteration ran on other values
+        found: list[Any] = [(None, [()])] * len(rows)
+        if not is_union:
+            found = same_memory.kept_by_round(self.tracer, self.side, [(pair.left, pair.right) for _, pair in rows])
+        places = [pair.place for _, pair in rows]
+        odd = {pair.place for (_, pair), kept in zip(rows, found) if kept is None or pair.grows is not None}
+        odd |= {place for place in places if places.count(place) > 1}
+        if not is_first and not odd <= opened.unflagged:
+            opened.unflagged |= odd
+            raise Unflagged
+        opened.unflagged |= odd
+        for (index, pair), kept in zip(rows, found):
+            if pair.place in opened.unflagged:
+                continue
+            flag: Any = True
+            if self.before is not None:
+                at = next((i for i, value in enumerate(self.before.stand_ins) if value is pair.left), None)
+                flag = self.before.stand_ins[self.before.kept[at]] if at in self.before.kept else True
+            now = True if is_union else same_memory.is_kept(self.tracer, self.side, kept[1], flag)
+            self.kept[index] = len(merge.pairs)
+            merge.place = f"whether {pair.place} is the same"
+            merge.pair("predicate", flag, now)
+
     def length(self, index: int, values: Sequence[Any]) -> Any:
         """How long a tensor that grows is. values: those of all pairs, at one time."""
         return values[self.lengths[index]] if index in self.lengths else self.merge.pairs[index].grows.most(values[0])
@@ -177,7 +216,7 @@ class Carried:
         known = {(id(pair.left), pair.place): pair.grows for pair in self.before.merge.pairs}
         made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
                        self.growths, self.is_scan, known, self.number, self.is_counting,
-                       self.wanted, None, self.loose)  # fmt: skip
+                       self.wanted, self.opened, self.loose)  # fmt: skip
         made.inplace = self.inplace
         return made
 
@@ -187,9 +226,18 @@ class Carried:
         return [tensor for growth in self.growths for tensor in growth.added]
 
     def rows_of(self, found: Carried) -> list[Row]:
-        """For each carried tensor: its fake tensor may be the value before the loop, or that after an iteration."""
-        rows = zip(self.merge.pairs, self.stand_ins, found.outputs)
-        return [([stand_in], [pair.left, value]) for pair, stand_in, value in rows if pair.kind == "tensor"]
+        """For each carried tensor without a flag: its fake tensor may be the value before the loop, or that after an
+        iteration."""
+        rows = enumerate(zip(self.merge.pairs, self.stand_ins, found.outputs))
+        return [
+            ([stand_in], [pair.left, value])
+            for index, (pair, stand_in, value) in rows
+            if pair.kind == "tensor" and index not in self.kept
+        ]
+
+    def told(self, values: Sequence[Any], tensors: Sequence[Any]) -> dict[int, Any]:
+        """The fake tensor of each carried one that has a flag, by its id → the flag among `values`."""
+        return {id(tensors[index]): values[at] for index, at in self.kept.items()}
 
     # -- one iteration on fake values
 
@@ -228,11 +276,12 @@ class Carried:
                 if not pair.grows.is_exact:
                     pair.grows.assume(tracer, length, counter)
                 self.stand_ins[index] = pair.grows.seen(self.examples[index], length)
-        carried = [(p, s) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
-        for pair, stand_in in carried:
+        carried = [(i, p, s) for i, (p, s) in enumerate(zip(self.merge.pairs, self.stand_ins)) if p.kind == "tensor"]
+        for _, pair, stand_in in carried:
             answers.note(tracer, pair.left, pair.right, stand_in)
-        rows = [([s], [p.left, p.right]) for p, s in carried]
-        note_groups(tracer, rows)
+        note_groups(tracer, [([s], [p.left, p.right]) for i, p, s in carried if i not in self.kept])
+        for index, at in self.kept.items():
+            same_memory.note_kept(tracer, self.stand_ins[index], self.merge.pairs[index].left, self.stand_ins[at])
         self.put(self.stand_ins, leave=False)
         passed = counter - self.number.at if self.number is not None else None
         entered(tracer, self.growths, passed, {owner: last() for owner, last in self.lasts.items()})
@@ -300,10 +349,12 @@ def note_results(
     others: Sequence[Any],
     predicate: Any,
     added: Iterable[tuple[Any, Any]],
+    told: Mapping[int, Any] = MappingProxyType({}),
 ) -> None:
     """Record what the results of a loop may alias in eager. A row: the initial value, the fake tensor for a later one,
     the value after an iteration, the result. others: outer values that the iterations use. predicate: whether there is
     a first iteration; None if there always is. added: (an item that an iteration added to a list, all such items).
+    told: id of the fake tensor for a later value → whether the result is the initial value.
 
     If each iteration makes a new tensor, the result is the initial value only if there is no iteration; if it makes one
     for several places, their results are the same tensor if there is an iteration.
@@ -326,6 +377,9 @@ def note_results(
         return
     first = dict[int, Any]()
     for row, output in zip(rows, made):
+        if id(row[1]) in told:
+            same_memory.note_kept(tracer, row[3], row[0], told[id(row[1])])
+            continue
         key, left, result = storage_key(output), fake(row[0]), fake(row[3])
         is_shared = any(storage_key(other) == key for other in made if other is not output)
         is_twice = predicate is None and sum(other is output for other in made) > 1

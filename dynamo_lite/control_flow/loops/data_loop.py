@@ -24,7 +24,7 @@ from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems,
 from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
 from dynamo_lite.control_flow.loops import bounded, counting, known_tests, lost_gradients, relaid
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
-from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
+from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, Unflagged, note_groups
 from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, UncountedRounds
 from dynamo_lite.control_flow.loops.exits import left_from_within
 from dynamo_lite.control_flow.loops.growing import growing_of
@@ -202,6 +202,9 @@ class DataLoop:
                 continue
             except RaggedItems as differ:
                 carried, self.ragged[differ.key] = None, differ.ragged
+                continue
+            except Unflagged:
+                carried = None
                 continue
             except LessRegular as differs:
                 self.loose.append(differs.place)

@@ -28,7 +28,8 @@ def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any
     tensors changed in place, and the items added to lists."""
     body = found.side.level
     with tracer.recorder.levels.resumed(body):
-        functionalise(tracer, body, carried.arguments)
+        own = zip(body.arguments[0 if carried.is_scan else 1 :], carried.examples)
+        functionalise(tracer, body, [*own, *carried.arguments])  # torch's passes refuse a round that changes either
         seen: set[int] = set()
         nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
         for index, (pair, before, value) in enumerate(zip(carried.merge.pairs, carried.stand_ins, found.outputs)):

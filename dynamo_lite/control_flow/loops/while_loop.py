@@ -67,7 +67,8 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     rows = zip(pairs, carried.stand_ins, found.outputs, values)
     tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
     added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []
-    note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added))
+    told = carried.told(values, carried.stand_ins)
+    note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added), told)
     return values, added
 
 

@@ -1,8 +1,9 @@
-"""Random numbers in a branch on data through which a gradient flows
+"""Random numbers by the values of a side, in a branch on data through which a gradient flows
 
 A branch on data becomes torch.cond. For the gradient torch.cond runs the side a second time, and what that draws are
-other numbers than those of the forward: a dropout would have two masks. So such a branch is refused where a result
-requires grad. What is drawn in front of the branch is drawn once.
+other numbers than those of the forward. What goes by the shape alone (dropout, `rand_like`, `randn`) is drawn by a
+torch.cond of its own before the branch (`captured_dropout`); a sample of what the side computes is refused where a
+result requires grad. What is drawn in front of the branch is drawn once.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = x * self.scale
         if x.sum() > 0:  # stops here
-            y = nn.functional.dropout(y.sin(), 0.5)
+            y = y.sin() * torch.bernoulli(y.detach().sigmoid())
         return y
 
 
 class Rewrite(Module):
     def forward(self, x: Tensor) -> Tensor:
         y = x * self.scale
-        mask = nn.functional.dropout(torch.ones_like(y), 0.5)
+        mask = torch.bernoulli(y.detach().sigmoid())
         if x.sum() > 0:
             y = y.sin() * mask
         return y

@@ -1,6 +1,7 @@
-"""Sorting a list of tensors by their data
+"""Sorting many tensors by their data
 
-`sorted` compares, and each comparison is a branch. Stacked into one tensor the rows can be sorted by operators.
+`sorted` compares, and each comparison is a branch. Up to 12 items are sorted by branches (`captured_sort`). Stacked
+into one tensor any number of rows can be sorted by operators.
 """
 
 from __future__ import annotations
@@ -24,4 +25,4 @@ class Rewrite(nn.Module):
 
 
 def inputs() -> tuple[Tensor, ...]:
-    return (torch.randn(4, 3),)
+    return (torch.randn(20, 3),)

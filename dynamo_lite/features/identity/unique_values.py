@@ -90,6 +90,10 @@ class ObjectIds(FeatureState):
         self._objects.setdefault(id(value), value)
         return ObjectId(tracer, value)
 
+    def has(self, value: Any) -> bool:
+        """Whether the program has used the address of an object."""
+        return id(value) in self._objects
+
     def check(self) -> None:
         """Refuses where one of the objects has died: the next one may have its address."""
         for key in self._objects:

@@ -61,6 +61,9 @@ def IS_OP(frame: Frame, stack: Stack, invert: bool) -> None:
         frame.vm.on_look("is", stack[-1], right)
     if not same and frame.vm.on_identity is not None and right is not None:
         same = frame.vm.on_identity(stack[-1], right)
+        if type(same) is not bool:  # data decide it (Observer.on_identity)
+            stack[-1] = frame.vm.on_not(same) if invert else same
+            return
     stack[-1] = same is not invert
 
 

@@ -38,7 +38,7 @@ OF_CONTROL_FLOW: dict[str, Refusal] = {
     "branch-gradient": Refusal(
         errors.DataDependent,
         "A branch on data draws random numbers ({operator}) for what requires grad: torch.cond runs a side again for "
-        "its gradient, and would draw other ones.",
+        "its gradient, and would draw other ones. (What goes by a contiguous tensor's shape alone is drawn before.)",
         "draw in front of the branch (a mask that the branch uses), or export in eval mode, or under torch.no_grad().",
     ),
     "loop-gradient": Refusal(

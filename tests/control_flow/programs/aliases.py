@@ -323,7 +323,7 @@ class written_behind_a_scan(nn.Module):
         return a, y
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class two_ways_to_one_tensor(nn.Module):
     """`x` is the input on one side, and on the other, too, if the loop there has no round."""
 
