@@ -19,7 +19,7 @@ from torch import fx
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, written_arguments
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.kernels.layout_questions import COPIES_OR_VIEWS, Copy, joined
+from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS, COPIES_OR_VIEWS, Copy, joined
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
@@ -58,7 +58,7 @@ def depends_on_side(
         return None
     for node in nodes:
         marks = [unlike[argument] for argument in node.all_input_nodes if argument in unlike]
-        if marks:
+        if marks and node.target not in CONTIGUOUS_RESULTS:
             unlike.setdefault(node, marks[0])
     analysis = AliasAnalysis(recorder)
     returned = [analysis.roots.get(recorder.node_of(result), frozenset()) for result in results]

@@ -105,7 +105,7 @@ REFUSED = {
     "max": (lambda x: max(x.sum(), 5), "branch-differs", "torch.maximum"),
     "a check": (lambda x: x.double() if int(x.sum()) > 2 else x, "branch-differs", "torch._check"),
     "a list": (lambda x: [x * i for i in range(int(x.sum()))], "data-dependent-value", "[branch-unsupported]"),
-    "behind it": (lambda x: sorted([x.sum(), *[x.mean()] * 12])[0] if x[0] > 0 else x[0], "data-dependent-branch", "topk"),
+    "behind it": (lambda x: sorted([x[0], *[x[1]] * 12])[0] if x[0] > 0 else x, "data-dependent-branch", "torch.where"),
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.export import Dim
+from torch.nn import functional as F
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
@@ -177,3 +178,46 @@ def test_where_it_does_not_show_it_is_captured(program: CopyOrView) -> None:
     for truth in (True, False):
         expected = program(x.clone(), torch.tensor(truth))
         torch.testing.assert_close(module(x.clone(), torch.tensor(truth)), expected, rtol=0, atol=0)
+
+
+def transposed_by_data(x: Tensor) -> Tensor:
+    """A result that one side lays out as a matrix that is transposed."""
+    return x.t().contiguous().t() if x.sum() > 0 else x * 1
+
+
+def strides_of_a_product(x: Tensor) -> Tensor:
+    y = F.linear(transposed_by_data(x), torch.ones(4, 3))
+    y /= 2
+    chunks = y.view(x.shape[0], 2, 2).transpose(0, 1)
+    return chunks.as_strided(chunks.shape, chunks.stride()) * chunks.stride(2)
+
+
+def strides_on_a_later_side(x: Tensor) -> Tensor:
+    y = F.layer_norm(transposed_by_data(x) @ torch.ones(3, 3), (3,))
+    if x[0, 0] > 1:
+        z = F.pad(y, (0, 1))
+        y = z.as_strided((x.shape[0], 2), z.stride())
+    return y.sum()
+
+
+@pytest.mark.parametrize("call", [strides_of_a_product, strides_on_a_later_side])
+def test_strides_that_do_not_come_from_the_result(call: Any) -> None:
+    program = dynamo_lite.export(call, (torch.randn(5, 3),), dynamic_shapes=({0: Dim("rows", min=1)},))
+    for x in (torch.randn(5, 3), -torch.ones(2, 3), torch.ones(3, 3) * 2, torch.ones(1, 3)):
+        got, want = program.module()(x), call(x)
+        assert torch.equal(got, want) and got.stride() == want.stride()
+
+
+@pytest.mark.parametrize("of", [lambda y: y, torch.relu, lambda y: y[1:], lambda y: (y @ torch.ones(3, 3)) + y])
+def test_strides_that_come_from_the_result(of: Any) -> None:
+    with pytest.raises(GraphBreak, match="strides of a tensor are asked for"):
+        dynamo_lite.export(lambda x: x * of(transposed_by_data(x)).stride(0), (torch.randn(3, 3),))
+
+
+def test_strides_of_the_result_on_a_later_side() -> None:
+    def call(x: Tensor) -> Tensor:
+        y = torch.relu(transposed_by_data(x))
+        return y * y.stride(0) if x[0, 0] > 1 else y
+
+    with pytest.raises(GraphBreak, match="strides of a tensor are asked for"):
+        dynamo_lite.export(call, (torch.randn(5, 3),))

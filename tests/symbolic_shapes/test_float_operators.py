@@ -221,8 +221,20 @@ def test_the_interval_of_a_float_contains_every_value_that_is_a_number() -> None
             if finite and abs(left[1]) < 9 > abs(right[1]) and node.op in ("to_float", "add", "sub", "neg") and found \
                     and all(isinstance(a, Int) or a.op == "to_float" for a in node.args):
                 assert (lo, hi) == (min(found), max(found)), (node, left, right)
-    for node in (to_float(x) / to_float(y), apply_float("exp", to_float(x)), to_float(x) + math.nan):
+    for node in (to_float(x) / to_float(y), apply_float("sin", to_float(x)), to_float(x) + math.nan):
         assert float_interval(node, lambda p: (1, 2)) == ANY_FLOAT
+
+
+def test_functions_that_are_not_negative() -> None:
+    """log and log2 from 1 on, exp anywhere; of other arguments nothing is known."""
+    (x,) = symbols("x")
+    for name, function in (("log", math.log), ("log2", math.log2), ("exp", math.exp)):
+        for low, high in product((-700, -2, 0, 1, 2, 700), repeat=2):
+            found = float_interval(apply_float(name, to_float(x)), lambda p, ends=(low, high): ends)  # type: ignore[misc]
+            if low > high or (name != "exp" and low < 1):
+                assert low > high or found == ANY_FLOAT
+                continue
+            assert found == (0.0, INF) and all(function(value) >= 0 for value in range(low, high + 1))
 
 
 def test_what_intervals_say_of_compared_floats_is_so() -> None:

@@ -174,6 +174,10 @@ class Levels:
         rows = (row for level in self._inner for row in level.captured)
         return next((value for node, value in rows if node is placeholder), None)
 
+    def is_argument(self, node: fx.Node) -> bool:
+        """Whether the operator of a sub-graph that is being written gives it this value: what iterations carry."""
+        return any(node in level.arguments for level in self._inner)
+
     def capture_size(self, value: Any) -> fx.Node:
         """The placeholder for a symbolic size of the level around."""
         with self.around():

@@ -43,6 +43,14 @@ FAILS_BY_LAYOUT = frozenset({
 """Operators that raise a RuntimeError if their argument has another memory layout."""
 
 
+CONTIGUOUS_RESULTS = frozenset({
+    aten.linear.default, aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default,
+    aten.embedding.default, aten.layer_norm.default, aten.native_layer_norm.default,
+})  # fmt: skip
+"""Operators whose result is contiguous, however their arguments are laid out (aten/src/ATen/native: LinearAlgebra.cpp,
+Linear.cpp, layer_norm.cpp, Embedding.cpp; torch 2.13.0)."""
+
+
 class LayoutQuestions:
     """asked: "contiguity", "strides", "offset", "memory": what the program requires to be as in the example.
 

@@ -1,8 +1,8 @@
 """Strides of results: if the layout of a tensor differs between the sides, eager's strides depend on the side taken.
 
 The result of the operator is contiguous then, and may be where the sides have equal strides that vary. Its values are
-right; later queries of strides are rejected, for all tensors but the inputs (a tensor computed from such a result may
-have its layout).
+right; later queries of strides are rejected for it and for what is computed from it, up to operators whose results are
+always contiguous.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import fx
 
+from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -34,6 +36,8 @@ def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor, result: Any = Non
     tracer.unlike_layouts = True
     if is_tensor(result):
         tracer.own(UnlikeSides).laid_out[tracer.recorder.node_of(result)] = tracer.mark()
+    else:
+        tracer.own(UnlikeSides).is_carried = True
 
 
 def _strides_equal(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -65,11 +69,30 @@ def are_equal(tracer: Forking, one: Any, other: Any) -> bool:
     return env is not None and env.decide_node(answer.node) is True
 
 
+def _may_be_laid_out(tracer: Forking, fake: torch.Tensor) -> bool:
+    """Whether the layout of a tensor may come from such a result: it is one, or computed from one by operators that lay
+    out their results as their arguments. What a sub-graph is given by its operator (an iteration) may be."""
+    unlike = tracer.own(UnlikeSides)
+    if unlike.is_carried:
+        return True
+    levels = tracer.recorder.levels
+    todo, seen = [tracer.recorder.node_of(fake)], set[fx.Node]()
+    while todo:
+        node = todo.pop()
+        if node in unlike.laid_out or levels.is_argument(node):
+            return True
+        if node not in seen and node.target not in CONTIGUOUS_RESULTS:
+            seen.add(node)
+            outside = levels.captured_by(node)
+            todo += [*node.all_input_nodes, *(levels.nodes_of(outside) if is_tensor(outside) else ())]
+    return False
+
+
 def _rule(otherwise: Any) -> Callable[..., Any]:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if tracer.unlike_layouts and args and is_tensor(args[0]):
             fake = tracer.recorder.known_stand_in(args[0])
-            if not any(fake is other for other in tracer.recorder.from_outside()):
+            if not any(fake is other for other in tracer.recorder.from_outside()) and _may_be_laid_out(tracer, fake):
                 why = "the strides of a tensor are asked for behind a branch whose sides lay one out differently"
                 tracer.refuse("branch-unsupported", why=why)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)

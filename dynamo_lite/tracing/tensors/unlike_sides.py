@@ -22,6 +22,7 @@ class UnlikeSides(FeatureState):
     otherwise. parameters: results that are parameters in eager, by id. cut: what no gradient
     of another call may go to: results that are detached, since in the example they require grad on no side, and what
     loops under no_grad carry. laid_out: results whose strides in eager depend on the side; they are contiguous here.
+    is_carried: whether a loop carries such a tensor.
     contiguous: tensors that `contiguous()` was called of behind such a branch.
     lost: results whose
     gradient eager has in the example and the program has not, and why. unsure: writes to what later calls see, which
@@ -37,6 +38,7 @@ class UnlikeSides(FeatureState):
         self.parameters: dict[int, torch.Tensor] = {}
         self.cut: set[fx.Node] = set()
         self.laid_out: dict[fx.Node, Mark] = {}
+        self.is_carried = False
         self.contiguous: set[fx.Node] = set()
         self.lost: dict[fx.Node, str] = {}
         self.unsure: set[fx.Node] = set()
