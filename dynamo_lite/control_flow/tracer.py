@@ -138,6 +138,7 @@ class ForkingTracer(Tracer):
             self.hands_out_copies |= bool(may_share.others(fake) & seen)
 
     def check_raised(self, error: Exception) -> None:
+        super().check_raised(error)
         if self.asserted is not None and self.broken is None:
             mark, text = self.asserted
             own = f"{type(error).__name__}: {error}"

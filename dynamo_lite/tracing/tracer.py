@@ -52,6 +52,7 @@ from dynamo_lite.tracing.sizes import (
     sequence_equality,
 )
 from dynamo_lite.tracing.strings import deferred_str
+from dynamo_lite.tracing.strings.nondeterministic import is_about_one
 from dynamo_lite.tracing.tensors import autograd_nodes, methods, subclass_constructors
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
@@ -65,6 +66,7 @@ _OWN_FILES = frozenset(
 _FEATURES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "features", "")
 _OF_TRAMPOLINES = frozenset({trampoline_code.__name__, trampolines.__name__})
 _NO_ARGUMENT = "tuple index out of range"
+_A_CLOCK = "a clock or a generator"
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
@@ -151,6 +153,8 @@ class Tracer(Refusing):
 
     def check_raised(self, error: Exception) -> None:
         """Refuse an exception of the program, if eager may raise another."""
+        if is_about_one(error):
+            raise self.refusal("unrecordable-value", function=_A_CLOCK) from error
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))
@@ -274,6 +278,8 @@ class Tracer(Refusing):
         self.own(Raised).last = error
 
     def on_caught(self, error: BaseException) -> None:
+        if is_about_one(error):
+            self.refuse("unrecordable-value", function=_A_CLOCK)
         self.features.tell("caught", self, error)
         if self._lifetimes.are_seen:
             self.own(Raised).last = None  # it dies with the handler

@@ -134,6 +134,11 @@ def _refuse(tracer: TracerView, function: str) -> None:
         tracer.refuse("unrecordable-value", function=function)
 
 
+def is_about_one(error: BaseException) -> bool:
+    """Whether C code that wants a number says that it got an `Unrecordable`: eager does not raise that."""
+    return type(error) is TypeError and any(name in str(part) for part in error.args for name in _NAMES)
+
+
 class UniqueValue(Unrecordable):
     """A replacement for `value`, which differs from call to call: it is equal to itself."""
 
@@ -181,6 +186,9 @@ def unique_text(unique: UniqueValue, text: str) -> str:
 
 
 _SAMPLES = (0, 0.5, "", b"", time.localtime(0), *((now := datetime.datetime(2000, 1, 1)), now.date(), now - now))
+
+
+_NAMES = (Unrecordable.__name__, UniqueValue.__name__)
 
 
 def class_of(value: Unrecordable) -> type:

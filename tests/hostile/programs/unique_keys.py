@@ -300,3 +300,31 @@ def what_was_drawn_is_called():
         return x * len(found)
 
     return tied(body)
+
+
+@refused("unrecordable-value")
+def a_time_that_c_code_refuses_to_take():
+    def body(self, x):
+        try:
+            datetime.timedelta(seconds=time.time())
+        except TypeError:
+            return x * 2
+        return x * 3
+
+    return tied(body)
+
+
+@refused("unrecordable-value")
+def a_time_given_to_c_code():
+    return tied(lambda self, x: x * datetime.timedelta(seconds=time.time()).days)
+
+
+@equal
+def an_own_type_error_is_caught():
+    def body(self, x):
+        try:
+            return x * datetime.timedelta(seconds="1").days
+        except TypeError as error:
+            return x * (2 if "str" in str(error) else 3)
+
+    return tied(body)
