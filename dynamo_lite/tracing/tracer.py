@@ -66,7 +66,7 @@ _OWN_FILES = frozenset(
 _FEATURES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "features", "")
 _OF_TRAMPOLINES = frozenset({trampoline_code.__name__, trampolines.__name__})
 _NO_ARGUMENT = "tuple index out of range"
-_A_CLOCK = "a clock or a generator"
+_A_CLOCK = "time.time() or random.random"
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
