@@ -279,7 +279,7 @@ _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.de
 """Bindings that compare sizes before they call an operator, and the operator whose kernel's rule applies."""
 
 
-def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
+def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     recorder.layout.asked.add("strides" if args or kwargs else "contiguity")
     if recorder.env is None:
         return tensor.is_contiguous(*args, **kwargs)
@@ -288,7 +288,9 @@ def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any
             sizes, strides = ([recorder.env.unwrap(n) for n in part] for part in (tensor.shape, tensor.stride()))
             question = QUESTIONS["is_contiguous"](sizes, strides)
             if recorder.env.hint_of(question) is not None:  # as a whole: part by part, a size of 1 is checked first
-                return bool(recorder.env.wrap(question))
+                answer = recorder.env.wrap(question)
+                known = answer if type(answer) is bool else recorder.env.decide_node(answer.node)
+                return answer if known is None else known
         return tensor.is_contiguous(*args, **kwargs)
 
 

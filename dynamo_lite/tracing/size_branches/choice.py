@@ -9,6 +9,7 @@ import torch
 from dynamo_lite.symbolic_shapes.expressions.floats import apply_float, as_float
 from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, ite_bool
 from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool, Truth, as_bool, eq, not_, or_
+from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 
 INTS = (int, torch.SymInt)
 BOOLS = (bool, torch.SymBool)
@@ -40,6 +41,12 @@ class ConditionalValue:
     def are_equal(self, one: Any, other: Any, assumed: Bool) -> bool:
         """Whether two sizes are equal, where `assumed` holds."""
         relation = eq(self._env.unwrap(one), self._env.unwrap(other))
+        return relation.value if isinstance(relation, Truth) else self.under(assumed, relation) is True
+
+    def is_contiguous(self, tensor: torch.Tensor, assumed: Bool) -> bool:
+        """Whether a tensor is contiguous, where `assumed` holds."""
+        sizes, strides = ([self._env.unwrap(size) for size in part] for part in (tensor.shape, tensor.stride()))
+        relation = QUESTIONS["is_contiguous"](sizes, strides)
         return relation.value if isinstance(relation, Truth) else self.under(assumed, relation) is True
 
     def one(self, first: Any, second: Any) -> Any:

@@ -317,7 +317,8 @@ class _BothSides:
                 return mine
         if is_tensor(mine) and is_tensor(theirs):
             equal = partial(self.choice.are_equal, assumed=self.choice.opposite)
-            if base_of_equal_view(self.tracer.recorder, mine, theirs, equal):
+            is_contiguous = partial(self.choice.is_contiguous, assumed=self.choice.opposite)
+            if base_of_equal_view(self.tracer.recorder, mine, theirs, equal, is_contiguous):
                 return mine
         raise Unlike
 

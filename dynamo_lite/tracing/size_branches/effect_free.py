@@ -60,7 +60,7 @@ _ASK_TENSORS = frozenset(
 """Callables that may be given tensors."""
 _ASK_ANYTHING = frozenset(map(id, (isinstance, type, hasattr, getattr, callable, id, len)))
 """Callables that advance no iterator."""
-_VIEW_NAMES = frozenset({"expand", "expand_as", "view", "view_as", "reshape", "reshape_as", "narrow"})
+_VIEW_NAMES = frozenset({"expand", "expand_as", "view", "view_as", "reshape", "reshape_as", "narrow", "contiguous"})
 _VIEWS = frozenset(id(getattr(torch.Tensor, name)) for name in _VIEW_NAMES)
 """Methods of tensors that give their elements in their order (equal_views.py)."""
 _PURE = frozenset({CallKind.PURE, CallKind.CALLS_BACK})

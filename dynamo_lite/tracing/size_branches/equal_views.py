@@ -1,4 +1,4 @@
-"""Views that show the whole of their base: `p.expand(n, -1)` where p has n rows."""
+"""Views that show the whole of their base: `p.expand(n, -1)` where p has n rows, `p.contiguous()` where p is that."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ _VIEWS = frozenset({
 
 
 def base_of_equal_view(
-    recorder: Recorder, view: torch.Tensor, base: torch.Tensor, equal: Callable[[Any, Any], bool]
+    recorder: Recorder,
+    view: torch.Tensor,
+    base: torch.Tensor,
+    equal: Callable[[Any, Any], bool],
+    is_contiguous: Callable[[torch.Tensor], bool],
 ) -> bool:
     """Whether `view` was made of `base` by operators that return it as it is, where all sizes on the way are equal.
 
-    equal: whether two sizes are.
+    equal: whether two sizes are. is_contiguous: whether `contiguous()` gives a tensor itself.
     """
     nodes = recorder.level.nodes
     start, end = nodes.get(recorder.known_stand_in(view)), nodes.get(recorder.known_stand_in(base))
@@ -30,7 +34,10 @@ def base_of_equal_view(
     shape = tuple(base.shape)
     node: Any = start
     while node is not end:
-        if node.target not in _VIEWS or not node.args:
+        if node.target is torch.ops.aten.contiguous.default:
+            if node.kwargs or not is_contiguous(node.args[0].meta["val"]):
+                return False
+        elif node.target not in _VIEWS or not node.args:
             return False
         value: Any = node.meta.get("val")
         if value is None or len(value.shape) != len(shape) or not all(map(equal, value.shape, shape)):
