@@ -1,4 +1,4 @@
-"""Random numbers by the values of a side, in a branch on data through which a gradient flows
+"""Random numbers by the values of a side of a branch that has a gradient
 
 A branch on data becomes torch.cond. For the gradient torch.cond runs the side a second time, and what that draws are
 other numbers than those of the forward. What goes by the shape alone (dropout, `rand_like`, `randn`) is drawn by a

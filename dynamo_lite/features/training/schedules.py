@@ -15,13 +15,16 @@ from dynamo_lite.tracing.interfaces import TracerView
 
 def judge(run: FinishedRun) -> None:
     """Refuse a scheduler that the step has moved on, in the words that help; other Python state has its own."""
-    if run.request.drops or run.request.earlier is not None:
+    if run.request.earlier is not None:
         return
     for change in run.effects.pending:
         if isinstance(change.owner, LRScheduler):
             kind = type(change.owner).__qualname__
-            if not run.tracer.lets_pass(f"{kind}.step() counts in Python numbers; the program does not"):
-                raise run.tracer.refusal("scheduler-step", change.mark, scheduler=kind)
+            error = run.tracer.refusal("scheduler-step", change.mark, scheduler=kind)
+            text = f"{kind}.step() counts in Python numbers; the program does not"
+            if not run.request.drops and not run.tracer.lets_pass(text):
+                raise error
+            run.refused_effects.append(error)
             return
 
 
