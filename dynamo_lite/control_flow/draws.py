@@ -163,8 +163,8 @@ def _is_laid_out_as_known(tracer: Forking, node: fx.Node, level: Level) -> bool:
         is_carried = recorder.levels.is_argument(one)
         if one in unlike.laid_out or (is_carried and unlike.is_carried):
             return False
-        outside = outer.get(one, recorder.levels.captured_by(one))
-        fake = recorder.known_stand_in(outside) if is_tensor(outside) else one.meta.get("val")
+        outside: Any = outer.get(one, recorder.levels.captured_by(one))
+        fake: Any = recorder.known_stand_in(outside) if is_tensor(outside) else one.meta.get("val")
         if is_carried or (one.op == "placeholder" and is_tensor(fake) and recorder.layout.is_input(fake)):
             recorder.layout.asked.add("contiguity")
         elif one not in seen and one.target not in CONTIGUOUS_RESULTS:
