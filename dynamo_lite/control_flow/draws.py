@@ -23,8 +23,10 @@ from torch import fx
 from dynamo_lite.capture import alias_analysis
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _aten = torch.ops.aten
@@ -42,6 +44,8 @@ def drawn_before(
     and their results). None if there is nothing to draw, or it is not known how."""
     rows = [[node for node in level.graph.nodes if _draws(node, level)] for level in levels]
     if not any(rows) or not all(_is_known(node, level) for level, row in zip(levels, rows) for node in row):
+        return None
+    if not all(_is_laid_out_as_known(tracer, node, level) for level, row in zip(levels, rows) for node in row):
         return None
     drawing, results = [], []
     for which in range(len(levels)):
@@ -146,6 +150,34 @@ def _is_plain(value: Any) -> bool:
             return False
         sizes: list[Any] = [size for size in value.shape if type(size) is torch.SymInt]
         return all(size.node.has_hint() for size in sizes) and bool(value.is_contiguous())
+
+
+def _is_laid_out_as_known(tracer: Forking, node: fx.Node, level: Level) -> bool:
+    """Whether the operands of a node that draws have the layout of the example: numbers are drawn in memory order.
+    Where it may be that of an input, it is a guard that the input is contiguous."""
+    unlike, recorder = tracer.own(UnlikeSides), tracer.recorder
+    outer = dict(level.captured)
+    todo, seen = [arg for arg in _laid_out_like(node) if arg.meta["val"].dim() > 1], set[fx.Node]()
+    while todo:
+        one = todo.pop()
+        is_carried = recorder.levels.is_argument(one)
+        if one in unlike.laid_out or (is_carried and unlike.is_carried):
+            return False
+        outside: Any = outer.get(one, recorder.levels.captured_by(one))
+        fake: Any = recorder.known_stand_in(outside) if is_tensor(outside) else one.meta.get("val")
+        if is_carried or (one.op == "placeholder" and is_tensor(fake) and recorder.layout.is_input(fake)):
+            recorder.layout.asked.add("contiguity")
+        elif one not in seen and one.target not in CONTIGUOUS_RESULTS:
+            todo += [*one.all_input_nodes, *(recorder.levels.nodes_of(fake) if is_tensor(outside) else ())]
+        seen.add(one)
+    return True
+
+
+def _laid_out_like(node: fx.Node) -> list[fx.Node]:
+    """The tensors that a node which draws lays out its numbers like. (A branch was looked at where it was made.)"""
+    if node.target is torch.ops.higher_order.cond:
+        return []
+    return [arg for arg in node.all_input_nodes if is_tensor(arg.meta.get("val"))]
 
 
 def _slice(node: fx.Node, level: Level) -> list[fx.Node] | None:

@@ -17,7 +17,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload
-from dynamo_lite.capture.alias_analysis import AliasAnalysis, written_arguments
+from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, subgraphs, written_arguments
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS, COPIES_OR_VIEWS, Copy, joined
 from dynamo_lite.capture.recorder import Recorder
@@ -53,13 +53,9 @@ def depends_on_side(
     `contiguous()` has been called of, and was.
     """
     nodes = [*recorder.level.graph.nodes]
-    unlike = {node: mark for node, mark in laid_out.items() if node.graph is recorder.level.graph}
+    unlike = _laid_out_by_side(recorder, laid_out)
     if not unlike:
         return None
-    for node in nodes:
-        marks = [unlike[argument] for argument in node.all_input_nodes if argument in unlike]
-        if marks and node.target not in CONTIGUOUS_RESULTS:
-            unlike.setdefault(node, marks[0])
     analysis = AliasAnalysis(recorder)
     returned = [analysis.roots.get(recorder.node_of(result), frozenset()) for result in results]
     for index, node in enumerate(nodes):
@@ -70,6 +66,36 @@ def depends_on_side(
         if is_changed or sum(bool(roots & others) for others in returned) > 1:
             return unlike[node]
     return None
+
+
+def drawn_by_side(recorder: Recorder, laid_out: Mapping[fx.Node, Any]) -> Any:
+    """Where a branch ended whose sides lay a result out differently, if random numbers are drawn in the order in which
+    that is in memory, or what is computed from it; None otherwise."""
+    unlike = _laid_out_by_side(recorder, laid_out)
+    for node in recorder.level.graph.nodes if unlike else ():
+        marks = [unlike[arg] for arg in node.all_input_nodes if arg in unlike and _has_order(arg.meta.get("val"))]
+        if marks and (draws(node) or _draws_within(node, recorder)):
+            return marks[0]
+    return None
+
+
+def _has_order(value: object) -> bool:
+    return not isinstance(value, torch.Tensor) or value.dim() > 1
+
+
+def _draws_within(node: fx.Node, recorder: Recorder) -> bool:
+    parts = (part for given in subgraphs(node, recorder.level.modules) for part in given.modules())
+    return any(draws(one) for part in parts if isinstance(part, fx.GraphModule) for one in part.graph.nodes)
+
+
+def _laid_out_by_side(recorder: Recorder, laid_out: Mapping[fx.Node, Any]) -> dict[fx.Node, Any]:
+    """These results in the program's graph, and what is computed from them by operators that keep a layout."""
+    unlike = {node: mark for node, mark in laid_out.items() if node.graph is recorder.level.graph}
+    for node in recorder.level.graph.nodes if unlike else ():
+        marks = [unlike[argument] for argument in node.all_input_nodes if argument in unlike]
+        if marks and node.target not in CONTIGUOUS_RESULTS:
+            unlike.setdefault(node, marks[0])
+    return unlike
 
 
 def _keys(copy: Copy) -> set[int]:

@@ -175,9 +175,15 @@ def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
     results = [leaf for leaf in run.outputs.leaves if isinstance(leaf, torch.Tensor)]
     copies_or_views.check(run.recorder, results)
     unlike = run.tracer.own(UnlikeSides)
+    if not unlike.laid_out:
+        return
     mark = copies_or_views.depends_on_side(run.recorder, unlike.laid_out, unlike.contiguous, results)
     if mark is not None:
         why = "reshape() or contiguous() of its result is a view or a copy, as the side goes, and that is visible"
+        raise run.tracer.refusal("branch-unsupported", mark, why=why)
+    mark = copies_or_views.drawn_by_side(run.recorder, unlike.laid_out)
+    if mark is not None:
+        why = "random numbers are drawn in the memory order of its result, and the sides lay that out differently"
         raise run.tracer.refusal("branch-unsupported", mark, why=why)
 
 

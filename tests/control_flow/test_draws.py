@@ -116,3 +116,33 @@ def test_a_dynamic_number_of_rows() -> None:
     for rows in (3, 5, 9):
         for x in (torch.ones(rows, 2), -torch.ones(rows, 2)):
             torch.testing.assert_close(_run(made, x), _run(module, x))
+
+
+class _OfAnInput(_Drops):
+    def forward(self, x: Any) -> Any:
+        return self.drop(x) if x.sum() > 0 else x * torch.rand_like(x)
+
+
+class _FillsLikeAnInput(_Drops):
+    def forward(self, x: Any) -> Any:
+        return x * torch.empty_like(x).uniform_() if x.sum() > 0 else x * 2
+
+
+class _OfALayer(_Drops):
+    def forward(self, x: Any) -> Any:
+        y = self.layer(x)
+        return self.drop(y) if x.sum() > 0 else y * torch.rand_like(y)
+
+
+def test_inputs_that_lie_otherwise() -> None:
+    """Numbers are drawn in the memory order of the operand: that of the input, or of a result of a layer."""
+    x = torch.tensor([[1.0, 2.0], [3.0, -4.0]])
+    turned = x.t().contiguous().t()
+    for module in (_OfAnInput(), _FillsLikeAnInput(), _OfALayer()):
+        made = dynamo_lite.export(module, (x.clone().requires_grad_(),)).module()
+        for given in (x, -x, turned, -turned):
+            if given.is_contiguous() or isinstance(module, _OfALayer):
+                torch.testing.assert_close(_run(made, given), _run(module, given))
+            else:
+                with pytest.raises(AssertionError, match="is_contiguous"):
+                    made(given)

@@ -221,3 +221,47 @@ def test_strides_of_the_result_on_a_later_side() -> None:
 
     with pytest.raises(GraphBreak, match="strides of a tensor are asked for"):
         dynamo_lite.export(call, (torch.randn(5, 3),))
+
+
+def view_in_a_handler(x: Tensor) -> Tensor:
+    y = transposed_by_data(x) * 2
+    try:
+        return y.view(-1)
+    except RuntimeError:
+        return y + 1
+
+
+def test_whether_a_view_fails_is_a_question() -> None:
+    with pytest.raises(GraphBreak, match="strides of a tensor are asked for"):
+        dynamo_lite.export(view_in_a_handler, (-torch.ones(3, 3),))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        F.dropout,
+        torch.rand_like,
+        lambda y: y * torch.bernoulli(y.sigmoid()),
+        lambda y: F.dropout(y) if y[0, 0] > 1 else y,
+    ],
+)
+def test_numbers_drawn_in_the_order_of_the_result(draw: Any) -> None:
+    with pytest.raises(GraphBreak, match="random numbers are drawn in the memory order"):
+        dynamo_lite.export(lambda x: draw(transposed_by_data(x) * 2), (torch.randn(3, 3),))
+
+
+def test_numbers_drawn_in_another_order() -> None:
+    def call(x: Tensor) -> Tensor:
+        y = transposed_by_data(x)
+        return (
+            F.dropout(F.linear(y, torch.ones(4, 3)), training=True)
+            + F.dropout(y, training=False)[:, :1]
+            + torch.rand(3, 1)
+        )
+
+    program = dynamo_lite.export(call, (torch.randn(3, 3),)).module()
+    for x in (torch.ones(3, 3), -torch.ones(3, 3)):
+        torch.manual_seed(0)
+        got = program(x)
+        torch.manual_seed(0)
+        assert torch.equal(got, call(x))

@@ -265,3 +265,40 @@ def test_an_expert_by_a_tensor_with_one_element() -> None:
             torch.manual_seed(seed)
             x = torch.randn(6, 4)
             assert same(program(x), module(x))
+
+
+def _rows_in_a_list(x: Tensor) -> Any:
+    rows = [row * 1 for row in x]
+    total = x[0]
+    for row in rows:
+        if row.sum() > 0:
+            total = total + row
+    return total, rows[0], rows[2:4], len(rows)
+
+
+def _list_used_as_it_is(x: Tensor) -> Any:
+    rows: list[Tensor] = []
+    for row in x:
+        rows.append(row * 2)
+    rows[0] = rows[0] + 1
+    rows.reverse()
+    last = rows.pop()
+    return (last if x.sum() > 0 else last * 3), [row for row in rows if row is not last]
+
+
+def _changed_in_a_second_loop(x: Tensor) -> Any:
+    rows = [row * 1 for row in x]
+    for row in rows:
+        if row.sum() > 0:
+            row.mul_(2)
+    return rows[0], torch.stack(rows)
+
+
+@pytest.mark.parametrize("rows", [20, 120])
+@pytest.mark.parametrize("program", [_rows_in_a_list, _list_used_as_it_is, _changed_in_a_second_loop])
+def test_lists_of_loops_that_stay_unrolled(program: Any, rows: int) -> None:
+    """The attempt to make an operator of the loop is undone, and so is what it put in the place of the list."""
+    x = torch.randn(rows, 3, generator=torch.Generator().manual_seed(0))
+    module = dynamo_lite.export(program, (x,)).module()
+    for given in (x, -x, x.abs()):
+        torch.testing.assert_close(module(given), program(given), rtol=0, atol=0)

@@ -225,11 +225,13 @@ class HasToGrow(BeginsAgain):
         super().__init__()
         self.base, self.owners = base, owners
 
-    def make_grown(self, tracer: Forking) -> None:
-        """Put them there."""
-        for owner in self.owners:
-            if not replace_everywhere(tracer, owner, GrownList(tracer, list(owner))):
+    def make_grown(self, tracer: Forking) -> list[tuple[list[Any], GrownList]]:
+        """Put them there. Returns what has been put in whose place."""
+        made = [(owner, GrownList(tracer, list(owner))) for owner in self.owners]
+        for owner, grown in made:
+            if not replace_everywhere(tracer, owner, grown):
                 tracer.refuse("branch-unsupported", why=_HELD)
+        return made
 
 
 def has_to_grow(tracer: Forking, owners: list[list[Any]]) -> NoReturn:

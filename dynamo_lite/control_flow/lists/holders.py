@@ -26,7 +26,7 @@ def can_replace(tracer: Forking, owner: list[Any]) -> bool:
     return _puts(tracer, owner, owner) is not None
 
 
-def replace_everywhere(tracer: Forking, owner: list[Any], by: GrownList) -> bool:
+def replace_everywhere(tracer: Forking, owner: list[Any], by: list[Any]) -> bool:
     """Replace `owner` in all objects that hold it; False if one of them cannot be changed. It is undone with the
     current side, except in variables of frames that are restored anyway."""
     puts = _puts(tracer, owner, by)

@@ -16,6 +16,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.lists.holders import replace_everywhere
 from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, Rounds, TableRounds
 from dynamo_lite.control_flow.loops.fixed import rounds_of
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, FrameState, LeftFromWithin
@@ -196,6 +197,8 @@ def captured(tracer: Forking, loop: Any, iterator: Bounded) -> tuple[bool, Any]:
             raise
         rest.given_up = str(abort.error).splitlines()[0]
     before.put()
+    for owner, grown in reversed(loop.replaced):  # unrolled, the loop adds to lists as they are
+        replace_everywhere(tracer, grown, owner)
     return False, None
 
 

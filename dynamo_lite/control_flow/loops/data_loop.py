@@ -80,6 +80,7 @@ class DataLoop:
         self.number = self.number or self.counter
         self.is_recorded, self.had_gradient = False, False
         self.made: list[Side] = []
+        self.replaced: list[tuple[list[Any], list[Any]]] = []  # lists, and the GrownList in the place of each
         self.wanted: list[Any] = []  # lists whose last item iterations use
         self.counted: list[tuple[Pair, torch.Tensor]] = []  # the results of the run that counted iterations
         self.lack: UnlikeItems | None = None  # whether items that an iteration adds to a list may be absent
@@ -140,6 +141,7 @@ class DataLoop:
         tracer, reads = self.tracer, FirstReads.of(self.tracer.reads)
         number = self.counter or Counter(UncountedRounds(tracer))
         made = DataLoop(tracer, self.frame, self.predicate, self.loop, self.counter, number, is_counting=True)
+        made.replaced = self.replaced
         carried, found = made._settled()
         most = None
         if self.counter is None:
@@ -188,7 +190,7 @@ class DataLoop:
             except HasToGrow as grows:
                 if grows.base is not base:
                     raise
-                grows.make_grown(self.tracer)
+                self.replaced += grows.make_grown(self.tracer)
                 carried = None
                 continue
             except WantsLast as wants:

@@ -21,6 +21,8 @@ from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _ASKS = ("stride", "is_contiguous", "storage_offset", "as_strided", "as_strided_", "dim_order")
+_FAILS = (torch.Tensor.view, torch.Tensor.view_as, torch.view_as_complex)
+"""Functions that raise a RuntimeError for a tensor of another layout, which is a question where a handler takes it."""
 
 
 def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor, result: Any = None) -> None:
@@ -88,9 +90,10 @@ def _may_be_laid_out(tracer: Forking, fake: torch.Tensor) -> bool:
     return False
 
 
-def _rule(otherwise: Any) -> Callable[..., Any]:
+def _rule(otherwise: Any, fails: bool = False) -> Callable[..., Any]:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if tracer.unlike_layouts and args and is_tensor(args[0]):
+        asks = not fails or (tracer.unlike_layouts and tracer.recorder.context.goes_on(frozenset({RuntimeError})))
+        if tracer.unlike_layouts and asks and args and is_tensor(args[0]):
             fake = tracer.recorder.known_stand_in(args[0])
             if not any(fake is other for other in tracer.recorder.from_outside()) and _may_be_laid_out(tracer, fake):
                 why = "the strides of a tensor are asked for behind a branch whose sides lay one out differently"
@@ -113,4 +116,6 @@ def attach(rules: dict[int, Any]) -> None:
     """Put the rules into a tracer's table, before those that are there."""
     for fn in [*(getattr(torch.Tensor, name) for name in _ASKS), torch.as_strided]:
         rules[id(fn)] = _rule(rules.get(id(fn)))
+    for fn in _FAILS:
+        rules[id(fn)] = _rule(rules.get(id(fn)), fails=True)
     rules[id(torch.Tensor.contiguous)] = _note_contiguous(rules.get(id(torch.Tensor.contiguous)))

@@ -33,6 +33,7 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.assumptions.input_guards import are_one
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
+from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import UniqueValue
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from dynamo_lite.undoing import attributes, changed
@@ -190,7 +191,9 @@ def shows_address(tracer: TracerView, items: Any) -> bool:
         _add_by_address(item, tracer.own(AddressesHashed).kinds, found)
     if found:
         tracer.heap.refresh()
-    return any(is_fake(item) or isinstance(item, UniqueValue) or tracer.heap.is_young(item) for item in found)
+    return any(
+        is_fake(item) or isinstance(item, (UniqueValue, UniqueText)) or tracer.heap.is_young(item) for item in found
+    )
 
 
 def _add_by_address(value: Any, kinds: set[type], found: list[Any]) -> None:
@@ -215,9 +218,11 @@ SHOW_ORDER: Final[dict[int, Step]] = dict.fromkeys(
     map(
         id,
         (
-            *(list, tuple, iter, enumerate, zip, map, filter, set.pop, dict.fromkeys, list.extend, str.join),
+            *(list, tuple, iter, enumerate, zip, map, filter, set.pop, list.extend, str.join),
             *(functools.reduce, collections.deque, collections.deque.extend, *_ITERTOOLS),
-            *(heapq.nlargest, heapq.nsmallest, heapq.merge),
+            *(heapq.nlargest, heapq.nsmallest, heapq.merge, dict.__dict__["fromkeys"]),
+            *(set.__iter__, frozenset.__iter__, collections.OrderedDict.__dict__["fromkeys"]),
+            collections._count_elements,  # type: ignore[attr-defined]
         ),
     ),
     call_with_set,
@@ -227,10 +232,10 @@ and max: ties_in_sets.py.)"""
 
 
 def is_address(value: Any) -> bool:
-    """Whether hash(value) is made of an address."""
+    """Whether hash(value) is made of an address, or of another value that each call has anew (a UUID, its text)."""
     if _hashes_items(value):
         return any(map(is_address, value))
-    if isinstance(value, (FakeTensor, UniqueValue)):
+    if isinstance(value, (FakeTensor, UniqueValue, UniqueText)):
         return True
     return getattr(type(value), "__hash__", None) in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
 

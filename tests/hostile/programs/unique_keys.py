@@ -119,6 +119,35 @@ def order_of_a_set_of_ids():
 
 
 @refused("unrecordable-id")
+def order_of_a_set_of_ids_as_keys():
+    def body(self, x):
+        keys = dict.fromkeys({id(self.a), id(self.b)})
+        return x * next(key == id(self.a) for key in keys)
+
+    return tied(body)
+
+
+@refused("unrecordable-id")
+def order_of_a_set_of_texts():
+    def body(self, x):
+        keys = [str(uuid.uuid4()) for _ in range(3)]
+        return x * keys.index(tuple(set(keys))[-1])
+
+    return tied(body)
+
+
+@refused("unrecordable-id")
+def round_over_a_set_of_texts():
+    def body(self, x):
+        keys = [uuid.uuid4().hex for _ in range(3)]
+        for key in {*keys}:
+            x = x * 2 + keys.index(key)
+        return x
+
+    return tied(body)
+
+
+@refused("unrecordable-id")
 def id_as_a_number():
     return tied(lambda self, x: x * (id(self.a) % 2))
 
