@@ -59,7 +59,9 @@ def merge_sides(branch: Forked, left: Side, right: Side, carries_sizes: bool = F
     end, unmergeable = _plan_end(branch, merge, left, right)
     of_list = partial(plan_list, branch.tracer, merge, (left, right))
     features = _plan_features(merge, left, right)
-    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable, features)
+    heap = plan_heap(branch.tracer, merge, left, right, of_list, used)
+    merge.replaced = None  # it holds what the sides leave, which has to die when nothing of the program holds it
+    return Merged(merge, heap, end, unmergeable, features)
 
 
 def _plan_features(merge: Merge, left: Side, right: Side) -> list[MergedState]:
