@@ -107,12 +107,16 @@ def test_a_gradient_beside_control_flow() -> None:
         torch.testing.assert_close(program(x), forward(x))
 
 
-def test_backward_into_leaves_is_refused() -> None:
+def test_backward_into_leaves_adds_to_buffers_of_the_program() -> None:
     def forward(self: Base, x: torch.Tensor) -> torch.Tensor:
         self.linear(x).sum().backward()
         return x
 
     module = type("M", (Base,), {"forward": forward})()
-    with pytest.raises(GraphBreak):
-        dynamo_lite.export(module, (X,))
+    program = dynamo_lite.export(module, (X,))
     assert module.linear.weight.grad is None
+    ours = program.module()
+    for _ in range(2):
+        ours(X)
+        module(X)
+    torch.testing.assert_close(dict(ours.named_buffers())["grad.linear.weight"], module.linear.weight.grad)

@@ -34,7 +34,7 @@ def sgd(lr=0.1):
     return torch.optim.SGD([nn.Parameter(torch.ones(3))], lr=lr)
 
 
-@refused("python-state")
+@refused("scheduler-step")
 def scheduler_step():
     def forward(self, x):
         self.kept.step()
@@ -51,7 +51,7 @@ def scheduler_read():
     return program(forward, torch.optim.lr_scheduler.ExponentialLR(sgd(), 0.5))
 
 
-@refused("python-state")
+@refused("scheduler-step")
 def lambda_scheduler_calls_the_program():
     seen = []
 
@@ -62,7 +62,7 @@ def lambda_scheduler_calls_the_program():
     return program(forward, torch.optim.lr_scheduler.LambdaLR(sgd(), lambda e: seen.append(e) or 1.0))
 
 
-@refused("python-state")
+@refused("scheduler-step")
 def plateau_scheduler():
     def forward(self, x):
         self.kept.step(1.0)
