@@ -62,7 +62,10 @@ SAYS: dict[Program, tuple[str, str]] = {
     lambda x, i: {2: x}[len(torch.masked_select(x, x > 0))]: ("A size of `torch.masked_select(x, x > 0)`", "variable"),
     lambda x, i: {3: x}[len(i[i > 0]) + len(i[i > 1])]: ("(a size of `i[i > 0]`) + (a size of `i[i > 1]`)", "variable"),
     lambda x, i: x + len(set(i.tolist())): ("A number of `i.tolist()` depends on", "assign the value to a variable"),
-    lambda x, i: x + sorted(i.tolist() * 5)[0]: ("(another number of `i.tolist()`) <= (a number of `i.tolist()`)", "sort"),
+    lambda x, i: x + sorted(i.tolist() * 5)[0]: (
+        "(another number of `i.tolist()`) <= (a number of `i.tolist()`)",
+        "sort",
+    ),
     lambda x, i: x + i.tolist().index(2): ("Whether (a number of `i.tolist()`) == 2 holds", "torch.argmax"),
     lambda x, i: x + dict(zip(i.tolist(), (1, 2, 3)))[1]: ("A number of `i.tolist()` depends on", "variable"),
     lambda x, i: x + np.zeros(i[0].numpy()).sum(): (
