@@ -118,7 +118,7 @@ def test_branches_in_a_row_run_each_side_once(count: int, monkeypatch: pytest.Mo
 
     runs: list[bool] = []
     run_side = branch.run_side
-    monkeypatch.setattr(branch, "run_side", lambda *args: (runs.append(True), run_side(*args))[1])
+    monkeypatch.setattr(branch, "run_side", lambda *args, **options: (runs.append(True), run_side(*args, **options))[1])
     ep = dynamo_lite.export(InARow(count), (POS,), control_flow="capture")
     tried = 2 if count >= 10 else 0  # a round of a loop with enough rounds, which turns out to have too few branches
     assert len(runs) == 2 * count + tried

@@ -17,6 +17,7 @@ import dynamo_lite
 from dynamo_lite import option_types
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.report.groups import GROUPS
+from dynamo_lite.report.parts import PARTS
 
 ARGS = (torch.ones(3, 2),)
 
@@ -40,7 +41,7 @@ def test_export_options_are_the_options_of_export(function: Callable[..., Any]) 
 
 
 def test_the_groups_that_explain_unfolds() -> None:
-    assert set(option_types.choices(option_types.Unfolded)) == {group.key for group in GROUPS}
+    assert set(option_types.choices(option_types.Unfolded)) == {group.key for group in (*GROUPS, *PARTS)}
 
 
 @pytest.mark.parametrize("name, option", [("effects", "Effects"), ("control_flow", "ControlFlow")])

@@ -46,4 +46,5 @@ def test_programs_are_a_users_code() -> None:
 
 def test_nothing_of_the_package_imports_it() -> None:
     paths = [path for path in ROOT.rglob("*.py") if "lab" not in path.relative_to(ROOT).parts]
-    assert [path for path in paths if re.search(r"dynamo_lite\.lab\b", path.read_text(encoding="utf-8"))] == []
+    imports = re.compile(r"(?:import|from) dynamo_lite\.lab\b|import lab\b")
+    assert [path for path in paths if imports.search(path.read_text(encoding="utf-8"))] == []
