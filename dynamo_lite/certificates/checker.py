@@ -142,10 +142,8 @@ def divides(p: Poly, m: int) -> Relation:
 def negated(r: Relation) -> Relation:
     if r[0] in ("and", "or"):
         return junction("or" if r[0] == "and" else "and", map(negated, r[1]))
-    if r[0] == "compare":
-        return (*r[:4], not r[4])
-    if r[0] == "le":
-        return le(-r[1] + 1)
+    if r[0] in ("compare", "le"):
+        return (*r[:4], not r[4]) if r[0] == "compare" else le(-r[1] + 1)
     return {"true": FALSE, "false": TRUE}.get(r[0]) or eq(r[1], {"eq": "ne", "ne": "eq"}[r[0]])
 
 
@@ -204,6 +202,10 @@ def interval_of(atom: PolyAtom, ranges: Ranges) -> Any:
 
 
 def ends_of_floordiv(ranges: Ranges, x: Poly, d: Poly, of_x: Any, of_d: Any) -> Any:
+    for mono, k in x.terms.items():  # a maximum in the dividend is at least each of its arguments
+        for arg in mono[0].args if len(mono) == 1 and mono[0].op == "max" else ():
+            lo, hi = interval(x + (arg - poly(mono[0])) * k, ranges)
+            of_x = (max(of_x[0], lo), of_x[1]) if k > 0 else (of_x[0], min(of_x[1], hi))
     corners = () if of_d[0] <= 0 <= of_d[1] or 0 in of_d else product(of_x, of_d)
     ends = [quotient(a, b) for a, b in corners if isinstance(a, int) or isinstance(b, int)]
     return (min(ends), max(ends)) if ends else (-INF, INF)
@@ -377,7 +379,7 @@ def evaluate(x: Any, values: dict[PolyAtom, int]) -> Any:
     if isinstance(x, PolyAtom):
         if x.op in ("symbol", "ite"):
             return values[x] if x.op == "symbol" else evaluate(x.args[2 - evaluate(x.args[0], values)], values)
-        args = [evaluate(arg, values) for arg in x.args]
+        args = x.args if x.op == "number" else [evaluate(arg, values) for arg in x.args]
         if x.op == "pow" and args[1] < 0:
             raise ArithmeticError("a negative power")
         return MEANINGS[x.op](*args)
@@ -478,10 +480,8 @@ def congruent(c: Claims, p: Poly, m: int, ks: list[Any]) -> Relation:
     for k, r in zip(ks, c, strict=True):
         require(r[0] == "eq" or (r[0] == "mod" and k * r[2] % m == 0), "the modulus does not divide")
         p = p - side(r, "eq", "mod") * k
-    return when(
-        m >= 1 and not any(k % m for k in p.terms.values()),
-        divides(sum((side(r, "eq", "mod") * k for k, r in zip(ks, c)), p), m),
-    )
+    whole = sum((side(r, "eq", "mod") * k for k, r in zip(ks, c)), p)
+    return when(m >= 1 and not any(k % m for k in p.terms.values()), divides(whole, m))
 
 
 def residue(c: Claims, p: Poly, m: int) -> Relation:

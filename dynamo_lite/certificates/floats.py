@@ -1,6 +1,6 @@
-"""Floats in certificates: sizes that a program computes by `n * 0.5`, `n / 2` or `math.floor`.
+"""Floats and powers in certificates: sizes that a program computes by `n * 0.5`, `n / 2`, `math.floor` or `2 ** n`.
 
-`install(checker)` gives the checker's tables their entries; files without floats do not need it. No algebra happens on
+`install(checker)` gives the checker's tables their entries; files without these do not need it. No algebra happens on
 floats: a float is an atom of which bounds are known, since +, -, *, / and sqrt are correctly rounded, and so monotone.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-INF, EXACT = math.inf, 2**53
+INF, EXACT, MOST_BITS = math.inf, 2**53, 4096
 ROUND: dict[str, Callable[[float], int]] = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {"lt": operator.lt, "le": operator.le, "eq": operator.eq}
 FUNCTIONS = ("sqrt", "log2", "exp", "log", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan")
@@ -24,6 +24,10 @@ MEANINGS: dict[str, Callable[..., float]] = {
 }  # fmt: skip
 MONOTONE = ("to_float", "sqrt", "neg", "add", "sub", "mul", "int_truediv")
 """Correctly rounded, and monotone in each argument (mul and int_truediv: on each side of zero)."""
+SIGNED = {"log": 1.0, "log2": 1.0, "exp": -INF}
+"""Not correctly rounded, and not negative from this argument on."""
+LARGEST_SHARE = 1 - 2.0**-50
+"""A product with a factor up to this one is less than the number, whatever is rounded."""
 
 
 class Floats:
@@ -96,6 +100,8 @@ class Floats:
             return float(atom.args[0]), float(atom.args[0])
         if atom is None or atom.op not in MEANINGS:
             return self.of.interval(x, ranges)
+        if atom.op in SIGNED:
+            return (0.0 if self.interval(atom.args[0], ranges)[0] >= SIGNED[atom.op] else -INF), INF
         if atom.op not in MONOTONE:
             return -INF, INF
         given = [self.interval(arg, ranges) for arg in atom.args]
@@ -173,6 +179,20 @@ class Floats:
         }  # fmt: skip
         return of.eq(q - (a if p is not None else values[atom.op]))
 
+    def rounded_share(self, c: Sequence[Any], q: Any) -> Any:
+        """A part of p >= 0 is p or less when it is rounded: p / b with b >= 2, or float(p) * k with k < 1."""
+        of = self.of
+        x = of.atom_of(of.atom_of(q, *ROUND).args[0], "int_truediv", "mul")
+        if x.op == "int_truediv":
+            p, b = x.args
+            is_part = b.is_number and b.const >= 2
+        else:
+            last = self.number(x.args[1])
+            left, k = (x.args[0], last) if last is not None else (x.args[1], self.number(x.args[0]))
+            p = self.integer(left)
+            is_part = p is not None and k is not None and 0 <= k <= LARGEST_SHARE
+        return of.when(is_part and c[0] == of.le(-p), of.le(q - p))
+
     def quotient(self, x: Any) -> Any:
         """(a, b): the float is a / b, rounded once. A float is k / d, d a power of two."""
         of = self.of
@@ -191,15 +211,36 @@ class Floats:
         return p, of.poly(k)
 
 
+def ends_of_power(ranges: Any, base: Any, n: Any, of_base: Any, of_n: Any) -> Any:
+    """Monotone in both for base >= 1 and n >= 0; 0 ** 0 is 1."""
+    if of_base[0] < 0 or min(of_n) < 0:
+        return -INF, INF
+    most = power(of_base[1], of_n[1])
+    if of_base[0] < 1:
+        return (0, 0) if of_base[1] < 1 <= of_n[0] else (0, max(1, most))
+    least = power(of_base[0], of_n[0])
+    return least if isinstance(least, int) else 1, most
+
+
+def power(base: Any, n: Any) -> Any:
+    """An end; infinite where it is too large to compute."""
+    if base == 1 or n == 0:
+        return 1
+    is_small = isinstance(base, int) and isinstance(n, int) and base.bit_length() * n <= MOST_BITS
+    return base**n if is_small else INF
+
+
 def install(checker: Any) -> None:
-    """Enter the laws, bounds, meanings and rules of floats into the tables of the checker (the module)."""
+    """Enter the laws, bounds, meanings and rules of floats and the bounds of powers into the checker (the module)."""
     floats = Floats(checker)
     for op in MEANINGS:
         checker.LAWS[op] = lambda *args, op=op: floats.applied(op, *args)
     for op in ROUND:
         checker.LAWS[op] = lambda x, op=op: floats.rounded(op, x)
         checker.INTERVALS[op] = lambda *args, op=op: floats.ends_of_rounded(op, *args)
+    checker.INTERVALS["pow"] = ends_of_power
     checker.LAWS["compare"] = floats.compared
     checker.INTERVALS["compare"] = floats.truth
     checker.MEANINGS.update({**MEANINGS, **ROUND, **COMPARE, "number": float})
     checker.RULES.update({"float bounds": floats.by_bounds, "exact rounding": floats.exact_rounding})
+    checker.RULES["rounded share"] = floats.rounded_share

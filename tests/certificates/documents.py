@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
 
+import torch
+from torch.export import Dim
+from torch.nn import functional as F
+
+import dynamo_lite
 from dynamo_lite.certificates import checker, floats
 from dynamo_lite.symbolic_shapes import Bool, ContradictoryFacts, Origin, ShapeEnv, eq, ge, maximum, ne
 from dynamo_lite.symbolic_shapes.certificates.document import Subject, digest, document
@@ -61,11 +67,27 @@ def of_program(relations: Callable[..., list[Bool]], lowest: float) -> Document:
     return read_back(document(Subject(simplify(env.facts), env.facts, [a for a in answers if a is not None])))
 
 
+def of_trace(call: Callable[..., Any]) -> Document:
+    """What a program of two sizes leaves, with floats and powers of them."""
+    x = torch.ones(6, 9)
+    spec = ({0: Dim("rows", min=2, max=10**6), 1: Dim("columns", min=3, max=10**6)},)
+    return read_back(dynamo_lite.trace(call, (x,), dynamic_shapes=spec).certificates.document())
+
+
+TRACED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "a rounded share": lambda x: (x.narrow(0, 0, int(x.shape[0] * 0.3)), x.narrow(0, 0, math.ceil(x.shape[0] / 3))),
+    "a power of two": lambda x: F.pad(x, (0, 2 ** math.ceil(math.log2(x.shape[1])) - x.shape[1])),
+    "a maximum in a dividend": lambda x: x.sum(1).narrow(0, (x.shape[0] - min(x.shape)) // 2, min(x.shape)),
+    "a power": lambda x: x.new_zeros(2 ** (x.shape[0] - 2)) if 2 ** (x.shape[0] - 2) >= 1 else x,
+}
+
+
 @cache
 def documents() -> tuple[Document, ...]:
     """All of them."""
+    traced = map(of_trace, TRACED.values())
     programs = [of_program(relations, lowest) for relations in PROGRAMS.values() for lowest in (0, 1)]
-    return (*map(of_certificate, certificates()), *programs)
+    return (*traced, *map(of_certificate, certificates()), *programs)
 
 
 def random_programs(count: int) -> Iterator[Document]:

@@ -274,7 +274,7 @@ def many_layers(layers: int = 30) -> dict[str, Any]:
 
 
 def test_a_large_program() -> None:
-    """Layers that compute the same are in one fold; rows that nobody has asked for are not in the page."""
+    """Layers that compute the same are in one fold; rows of closed folds are not in the page."""
     found = many_layers()
     computed = [node for node in found["nodes"] if node["input_kind"] in ("", "user input")]
     made = layers.layers(computed)

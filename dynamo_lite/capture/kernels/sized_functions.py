@@ -2,7 +2,8 @@
 
 With a symbol they are recorded as operators that take one, and that compute the same; where no rule holds, the number
 is taken. Sources: RangeFactories.cpp, Onehot.cpp, Pool.h, TensorFactories.cpp in aten/src/ATen/native (torch 2.13.0).
-`torch.linspace` adds and multiplies in another order than the vectorised kernel does, so its last bit may differ.
+`torch.linspace` adds and multiplies in another order than the vectorised kernel does, and a mean sums in another order
+than pooling, so their last bits may differ.
 """
 
 from __future__ import annotations
