@@ -26,6 +26,11 @@ class CannotMerge(Exception):
         self.on_stack = on_stack  # it is the value of an expression that is being evaluated that differs
 
 
+class StateDiffers(CannotMerge):
+    """One side alone has set a part of a feature's state. It stays unmerged if no later join helps, and may not be
+    read."""
+
+
 class NoJoin(CannotMerge):
     """The sides of a branch can be merged nowhere in a caller of its frame; nothing is recorded."""
 

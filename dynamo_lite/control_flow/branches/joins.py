@@ -8,12 +8,11 @@ from typing import Final
 from dynamo_lite.control_flow.branches.calls import caller_of
 from dynamo_lite.control_flow.branches.side_ends import Merged, merge_sides
 from dynamo_lite.control_flow.interfaces import Forked
-from dynamo_lite.control_flow.states import CannotMerge, HeldElsewhere, JoinsLater, Side, SizesDiffer
+from dynamo_lite.control_flow.states import CannotMerge, HeldElsewhere, JoinsLater, Side, SizesDiffer, StateDiffers
 from dynamo_lite.interpreter.flow import END, FlowGraph
 
 _CARRIED_ON = 100
 """Up to so many runs of sides a choice is carried on past a join that leaves a variable unmerged."""
-_ONE_SIDE = "it is set on one side only"
 _ATTEMPTS = 7
 """Joins that are tried for one branch."""
 IN_CALLER: Final = -2
@@ -69,7 +68,8 @@ class Joins:
             unmergeable = merged.unmergeable
             if merged.unlike and not unmergeable and self._may_go_on():
                 if self.at == END:
-                    self.unlike = CannotMerge("branch-differs", what=f"{merged.unlike} different", why=_ONE_SIDE)
+                    why = "it is set on one side only"
+                    self.unlike = StateDiffers("branch-differs", what=f"{merged.unlike} different", why=why)
                 else:
                     self.at = END
                 return None
@@ -111,8 +111,8 @@ class Joins:
         if self._is_around:
             self._is_around = False
             return
-        if error.names.get("why") == _ONE_SIDE:
-            return  # it stays unmerged, and is refused when it is read
+        if isinstance(error, StateDiffers):
+            return
         if self.is_last or self.first == END:
             self._refuse(self.problem or error)
         self._later([], False)
