@@ -66,7 +66,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 IN_PARALLEL := --jobs=$(WORKERS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # A file stays in one process: what its tests share (programs of other processes, modules) is made once.
-PYTEST := -m pytest -q -n $(WORKERS) --dist loadfile
+PYTEST := -m pytest -q -n $(WORKERS) --dist loadfile --max-worker-restart 2
 export OMP_NUM_THREADS ?= 1
 
 help:
