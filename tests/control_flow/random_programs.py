@@ -16,6 +16,7 @@ import copy
 import random
 import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 import torch
@@ -73,7 +74,9 @@ _STATEMENTS = (
     *("k = next(numbers)", "row = {t}[1]", "row.sub_({k})", "x.add_({k})", "{w} = box.pop() if len(box) > 1 else {t}"),
 )
 _SECONDS = 60
-"""How long a program may take: some loops have no end, in eager neither (`continue` before what would end them)."""
+"""How long a program may take."""
+_LINES = 20_000
+"""How many lines a call may run: some loops have no end (`continue` before what would end them)."""
 SIZES = 100_000
 COUNTED = 200_000
 FILTERED = 300_000
@@ -341,7 +344,10 @@ def inputs(seed: int) -> tuple[tuple[torch.Tensor, ...], ...]:
 def outcome(seed: int) -> tuple[str, str]:
     """("equal" | "refused" | "raises" | "late" | "wrong" | "failed", why). late: equal, but raises an error in place of
     gradients. (The input of even seeds requires grad in the example, of odd seeds in the calls only.)"""
-    mod, calls = module(seed), inputs(seed)
+    mod = module(seed)
+    calls = [call for call in inputs(seed) if _ends(mod, call)]
+    if not calls:
+        return "raises", "eager ends for none of the inputs"
     try:
         sizes = {"dynamic_shapes": (None, {0: torch.export.Dim.AUTO})} if has_rows(seed) else {}
         example = copy.deepcopy(calls[0])
@@ -366,6 +372,37 @@ def outcome(seed: int) -> tuple[str, str]:
     if late and not wrong:
         return "late", late[0]
     return ("wrong", "\n".join(wrong)) if wrong else ("equal", str(_operators(ep)))
+
+
+class _Endless(BaseException):
+    """Raised in a call that has run too many lines; no handler of a program catches it."""
+
+
+def _ends(mod: torch.nn.Module, call: tuple[torch.Tensor, ...]) -> bool:
+    """Whether eager's call ends, or raises, within so many lines of the program."""
+    lines, program = 0, type(mod).forward.__code__.co_filename
+
+    def count(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        if lines > _LINES:
+            raise _Endless
+        return count
+
+    def enter(frame: FrameType, event: str, argument: object) -> Any:
+        return count if frame.f_code.co_filename == program else None
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        copy.deepcopy(mod)(*copy.deepcopy(call))
+    except _Endless:
+        return False
+    except Exception:
+        return True
+    finally:
+        sys.settrace(before)
+    return True
 
 
 def _admits(made: Any, call: tuple[torch.Tensor, ...]) -> bool:
