@@ -35,7 +35,7 @@ from dynamo_lite.tracing.size_branches.choice import BOOLS, FLOATS, INTS, Condit
 from dynamo_lite.tracing.size_branches.compared import Compared
 from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
-from dynamo_lite.tracing.sizes.asserted_branches import raised_at
+from dynamo_lite.tracing.vocabulary.asserted_branches import raised_at
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
