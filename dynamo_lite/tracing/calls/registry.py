@@ -46,7 +46,6 @@ from dynamo_lite.tracing.tensors import (
     autograd_nodes,
     constructors,
     methods,
-    numpy_arrays,
     numpy_rules,
     shared_memory,
     subclass_constructors,
@@ -54,7 +53,7 @@ from dynamo_lite.tracing.tensors import (
 )
 from dynamo_lite.tracing.tensors.attributes import call_dir, call_getter
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_fake, is_tensor
 
 
 def _skip(name: str) -> Step:
@@ -99,7 +98,7 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         type_queries.type_of(tracer, args[0])
         return real_type(args[0])
-    if len(args) == 1 and numpy_arrays.is_array(args[0]):
+    if len(args) == 1 and is_array(args[0]):
         return args[0].__class__
     if len(args) == 1 and issubclass(type(args[0]), Unrecordable):
         return class_of(args[0])
