@@ -18,7 +18,7 @@ from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.assumptions.collect import guards_of
-from dynamo_lite.tracing.size_branches.compared import Compared
+from dynamo_lite.tracing.findings import Compared
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.attributes import DtypeReads

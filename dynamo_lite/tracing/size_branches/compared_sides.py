@@ -30,9 +30,9 @@ from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, children, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel, not_
+from dynamo_lite.tracing.findings import Compared
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.size_branches.choice import BOOLS, FLOATS, INTS, ConditionalValue
-from dynamo_lite.tracing.size_branches.compared import Compared
 from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
 from dynamo_lite.tracing.vocabulary.asserted_branches import raised_at
