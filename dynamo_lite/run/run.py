@@ -36,8 +36,8 @@ from dynamo_lite.tracing.assumptions.key_orders import KeyOrders, bound_by_name
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort, RunAgain
 from dynamo_lite.tracing.effects.descriptions import Effects
+from dynamo_lite.tracing.effects.missing_parts import MissingPart
 from dynamo_lite.tracing.effects.rebuilt_arguments import (
-    MissingPart,
     lost_reads,
     put_back,
     rebuild,
