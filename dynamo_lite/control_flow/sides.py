@@ -37,7 +37,6 @@ from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.feature_state import Saved, changes, left_all, restore_all, save_all
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal, is_as_before
-from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -80,9 +79,9 @@ def run_side(
                 side.level, level.merges = level, merges
                 _copy_iterators(tracer, watch, frame, base)
                 begin(level)
-                tracer.own(Lifetimes).check_fork()
+                tracer.features.tell("fork", tracer)
                 _run(tracer, frame, base, stops, side)
-                tracer.own(Lifetimes).check_fork()
+                tracer.features.tell("fork", tracer)
             side.copies = [*watch.copies()]
             side.over, unmoved = watch.settle()
             _check_iterators(tracer, watch, [part for part, _ in base.parts(frame)], side)

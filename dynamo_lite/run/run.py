@@ -49,8 +49,7 @@ from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
-from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.sizes import builtin_calls, number_methods
+from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.tensors import attributes
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
@@ -100,7 +99,7 @@ class Run:
         logs.attach(self)
         self.declared = self._declare()
         if self.declared is not None and tracer.sees_python:
-            self.tracer.own(ComparedSides).attach(self.declared.table)
+            self.tracer.features.tell("declared", self)
         self.settled: Settled | None = None
         self.replaced: HeldTables | None = None
         self.state_reads: tuple[StateRead, ...] = ()
@@ -159,9 +158,8 @@ class Run:
         tracer = self.tracer
         call = self._begin()
         try:
-            features, in_text = tracer.features, tracer.features.answers.get("size in text")
-            numbers = number_methods.as_numbers(in_text and partial(in_text, tracer), tracer.in_library)
-            with self.recorder, features.around(tracer), numbers, features.ended(tracer):
+            features = tracer.features
+            with self.recorder, features.around(tracer), features.ended(tracer):
                 call.state = TorchState()
                 given, kept = call.leaves, []
                 if self.inputs.is_foreign:

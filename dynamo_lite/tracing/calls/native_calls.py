@@ -75,7 +75,12 @@ def _check_out(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def before_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run all steps of `plan`, for a rule without a plan. NOT_HANDLED to continue, else the call's result."""
+    """Run the steps of features and of `plan`, as for a callable without a rule. NOT_HANDLED to continue, else the
+    call's result."""
+    for planner in tracer.features.c_steps:
+        step = planner(tracer, fn)
+        if step is not None and (answer := step(tracer, fn, args, kwargs)) is not NOT_HANDLED:
+            return answer
     native, _, keywords = plan(fn)
     answer = NOT_HANDLED if native is None else native(tracer, fn, args, kwargs)
     return keywords(tracer, fn, args, kwargs) if answer is NOT_HANDLED and keywords is not None else answer

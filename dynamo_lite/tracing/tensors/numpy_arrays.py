@@ -101,7 +101,7 @@ def _prepare(tracer: TracerView, cls: type) -> None:
     for name, value in new.items():
         setattr(cls, name, value)
     tracer.journal.on_rollback(restore)
-    tracer.plans.wake("arrays")
+    tracer.plans.wake("numpy")
 
 
 def _called_by_torch() -> bool:

@@ -24,7 +24,7 @@ _MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 def is_awake(tracer: TracerView) -> bool:
     """Whether the program has made a numpy array of a tensor."""
-    return "arrays" in tracer.plans.awake
+    return "numpy" in tracer.plans.awake
 
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:
