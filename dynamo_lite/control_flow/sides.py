@@ -333,14 +333,6 @@ def lasting_change(tracer: Forking, side: Side) -> str:
     return ""
 
 
-def _differ(before: Any, now: Any) -> bool:
-    if isinstance(before, dict):
-        return [*before] != [*now] or any(before[key] is not value for key, value in now.items())
-    if isinstance(before, list):
-        return len(before) != len(now) or any(one is not other for one, other in zip(before, now))
-    return bool(before != now)
-
-
 def undo_layouts(tracer: Forking, side: Side, given: Iterable[tuple[fx.Node, Any]]) -> None:
     """Restore requires_grad of the tensors in `given` that the side has changed in place. Rejects another shape."""
     for node, value in given:
