@@ -1,4 +1,4 @@
-"""What features find out about a program during a run, for the trace: lists that they fill and the engine reads.
+"""Findings of a run that the trace reports: lists that features fill and the engine reads.
 
 Sizes that became numbers, branches on sizes, reads of dtypes. Without the features they are empty.
 """

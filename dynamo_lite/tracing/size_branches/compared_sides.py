@@ -58,7 +58,7 @@ class ComparedSides(FeatureState):
     """The branches on sizes of one run whose sides were compared.
 
     Attributes:
-        found: what the trace reports of them.
+        record: the part that the trace reports.
         table: the sizes that vary; None where none does.
         forks: whether a branch whose sides differ is captured, where `is_wanted`, and not answered by the example.
         open: the runs of the example's sides that are not over, the outermost first.
@@ -68,7 +68,7 @@ class ComparedSides(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
-        self.found = tracer.own(SizeBranches)
+        self.record = tracer.own(SizeBranches)
         self.table: DimTable | None = None
         self.forks = False
         self.open: list[ViewsOnly] = []
@@ -116,7 +116,7 @@ class ComparedSides(FeatureState):
     def note_left(self, relation: Bool) -> None:
         """The answer of the example to this condition becomes a guard."""
         if self.is_wanted(relation):
-            self.found.left.append(relation)
+            self.record.left.append(relation)
 
     def is_wanted(self, relation: Bool) -> bool:
         """Whether calls may take the other side: some size of the condition was promised to vary, or the other side is
@@ -207,7 +207,7 @@ class _BothSides:
         table = self.sides.table
         in_words = str if table is None else table.in_words
         compared = Compared(in_words(self.relation), origin, tuple(self.choice.found), self.env.core, in_words)
-        self.sides.found.rows.setdefault((compared.condition, str(origin)), compared)
+        self.sides.record.rows.setdefault((compared.condition, str(origin)), compared)
         return answer
 
     def _abandon(self) -> NoReturn:
