@@ -43,10 +43,9 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.diagnostics import RunAgain
+from dynamo_lite.tracing.findings import SizeBranches, Specializations
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
-from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
@@ -245,7 +244,7 @@ def _unrolled(run: Run) -> int:
 def _narrows(run: Run) -> bool:
     """Whether the example has answered a branch on sizes, the other side of which may be called for: it is not decided
     by the equations between sizes left to `Dim.AUTO`."""
-    left = run.tracer.own(ComparedSides).left
+    left = run.tracer.own(SizeBranches).left
     if not left:
         return False
     env = ShapeEnv()
@@ -265,7 +264,7 @@ def _with_sizes_kept(
         raise
     except DynamoLiteError:
         return made
-    left = [(_unrolled(one), len(one.tracer.own(ComparedSides).left)) for one in (run, made[1])]
+    left = [(_unrolled(one), len(one.tracer.own(SizeBranches).left)) for one in (run, made[1])]
     return (program, run) if left[0][0] <= left[1][0] and left[0] != left[1] else made
 
 
@@ -301,7 +300,7 @@ def _captured_sizes(
             problem = problem or error
             if split:
                 break
-        left = dict.fromkeys(runs[-1].tracer.own(ComparedSides).left)
+        left = dict.fromkeys(runs[-1].tracer.own(SizeBranches).left)
         more = tuple(condition for condition in left if condition not in split)[: _SPLITS - len(split)]
         if not more:
             break

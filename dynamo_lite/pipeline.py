@@ -29,8 +29,8 @@ from dynamo_lite.run import Run, RunRequest, late_imports
 from dynamo_lite.torch_internals._torch_dispatch import said
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.findings import Specializations
 from dynamo_lite.tracing.higher_order.autograd import WithoutHooks
-from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS

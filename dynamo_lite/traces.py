@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.errors import UserFrame
-from dynamo_lite.features.torchscript import CompiledCalls
 from dynamo_lite.guards import Guard, GuardSet
 from dynamo_lite.option_types import Unfolded
 from dynamo_lite.pipeline import Captured
@@ -18,10 +17,7 @@ from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.assumptions.collect import guards_of
-from dynamo_lite.tracing.size_branches.compared import Compared
-from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.sizes.builtin_calls import Specializations
-from dynamo_lite.tracing.tensors.attributes import DtypeReads
+from dynamo_lite.tracing.findings import Compared, DtypeReads, SizeBranches, Specializations
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 
 if TYPE_CHECKING:
@@ -38,13 +34,14 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
         [*run.tracer.own(Specializations).rows],
         run.tracer.notes,
         run.settled.solution if run.settled is not None else None,
-        [*run.tracer.own(ComparedSides).rows.values()],
+        [*run.tracer.own(SizeBranches).rows.values()],
         title=_name(mod),
         sizes=run.recorder.env,
     )
     captured.program.trace = found
-    if run.tracer.sees_python and not run.tracer.own(CompiledCalls).any:
-        dtypes = [frames_at(mark)[-1] for mark in run.tracer.own(DtypeReads).marks]
+    reads = run.tracer.own(DtypeReads)
+    if run.tracer.sees_python and not reads.are_hidden:
+        dtypes = [frames_at(mark)[-1] for mark in reads.marks]
         asked = [g for g in found.guards if g.source is not None and g.source.key == "training"]
         modes = [(guard.line, guard.expected) for guard in asked if is_of_mode(guard)]
         captured.program.asked = Questions.of(dtypes, modes)

@@ -29,11 +29,6 @@ def mro_of(cls: type) -> tuple[type, ...]:
     return found
 
 
-def namespace_view(cls: type) -> Any:
-    """The mapping proxy `cls.__dict__`, past a metaclass's overrides."""
-    return _namespace(cls)
-
-
 class ClassForm(NamedTuple):
     """The method resolution order of a class, and the names in its own namespace."""
 

@@ -37,7 +37,6 @@ from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.feature_state import Saved, changes, left_all, restore_all, save_all
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal, is_as_before
-from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -80,9 +79,9 @@ def run_side(
                 side.level, level.merges = level, merges
                 _copy_iterators(tracer, watch, frame, base)
                 begin(level)
-                tracer.own(Lifetimes).check_fork()
+                tracer.features.tell("fork", tracer)
                 _run(tracer, frame, base, stops, side)
-                tracer.own(Lifetimes).check_fork()
+                tracer.features.tell("fork", tracer)
             side.copies = [*watch.copies()]
             side.over, unmoved = watch.settle()
             _check_iterators(tracer, watch, [part for part, _ in base.parts(frame)], side)
@@ -332,14 +331,6 @@ def lasting_change(tracer: Forking, side: Side) -> str:
         if is_tensor(value) and storage_key(value) in side.level.changed and storage_key(value) in outside:
             return "an input, a parameter or a buffer"
     return ""
-
-
-def _differ(before: Any, now: Any) -> bool:
-    if isinstance(before, dict):
-        return [*before] != [*now] or any(before[key] is not value for key, value in now.items())
-    if isinstance(before, list):
-        return len(before) != len(now) or any(one is not other for one, other in zip(before, now))
-    return bool(before != now)
 
 
 def undo_layouts(tracer: Forking, side: Side, given: Iterable[tuple[fx.Node, Any]]) -> None:

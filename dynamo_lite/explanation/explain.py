@@ -34,8 +34,7 @@ from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import retrace
 from dynamo_lite.tracing.effects import descriptions
-from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.sizes.builtin_calls import Specializations
+from dynamo_lite.tracing.findings import SizeBranches, Specializations
 
 
 @dataclass
@@ -197,7 +196,7 @@ def _search(
             _effects(found, run)
             settle_lost_state(run)
             found.complete = True
-        found.branches_on_sizes = bool(run.tracer.own(ComparedSides).left)
+        found.branches_on_sizes = bool(run.tracer.own(SizeBranches).left)
         settled = run.settle()
         if settled is not None:
             call.verify(settled)

@@ -5,7 +5,22 @@ The list has the order in which the features' steps and passes run; a feature co
 of a run that passes have (`run/finished_run.py`), and the features that they name in `needs`.
 """
 
-from dynamo_lite.features import autocast, distributed, files, forward_ad, pickles, torchscript
+from dynamo_lite.features import (
+    autocast,
+    autograd,
+    compiled,
+    distributed,
+    files,
+    forward_ad,
+    higher_order,
+    lifetimes,
+    numpy,
+    pickles,
+    size_branches,
+    sizes,
+    tensors,
+    torchscript,
+)
 from dynamo_lite.features.caches.feature import FEATURE as CACHES
 from dynamo_lite.features.constants.feature import FEATURE as CONSTANTS
 from dynamo_lite.features.identity.feature import FEATURE as IDENTITY
@@ -33,6 +48,14 @@ FEATURES = (
     torchscript.FEATURE,
     TRAINING,
     CONSTANTS,
+    compiled.FEATURE,
+    lifetimes.FEATURE,
+    tensors.FEATURE,
+    sizes.FEATURE,
+    size_branches.FEATURE,
+    autograd.FEATURE,
+    higher_order.FEATURE,
+    numpy.FEATURE,
 )
 
 assemble.use(FEATURES)

@@ -113,6 +113,6 @@ FEATURE = Feature(
     name="forward_ad",
     state=(DualLevel,),
     rules=lambda: _RULES,
-    end=end,
+    on={"ended": end},
     refusals=("higher-order-operator", "process-state"),
 )

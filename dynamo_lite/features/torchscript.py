@@ -28,6 +28,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.feature import Feature
+from dynamo_lite.tracing.findings import DtypeReads
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
@@ -61,15 +62,11 @@ _MAKES = frozenset(
 
 
 class CompiledCalls(FeatureState):
-    """any: whether compiled code has run: which attributes it reads (`training`, dtypes) is not seen.
+    """scripting: how many scripted functions are running as the Python functions that they were made from."""
 
-    scripting: how many scripted functions are running as the Python functions that they were made from.
-    """
-
-    stays = "`any` says less of the program if it is true; `scripting` counts calls that have not returned"
+    stays = "`scripting` counts calls that have not returned"
 
     def __init__(self, tracer: TracerView) -> None:
-        self.any = False
         self.scripting = 0
 
 
@@ -88,7 +85,7 @@ def call_method(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     if kind is not None:
         tracer.refuse("script-object", kind=kind)
     _check_effects(tracer, fn, f"{fn.name}() of a ScriptModule", pytree.tree_leaves((args, kwargs)))
-    tracer.own(CompiledCalls).any = True
+    tracer.own(DtypeReads).are_hidden = True
     tracer.note("the attributes of a ScriptModule that are no tensors are taken as they were at the export")
     called = f"{fn.name}() of a ScriptModule"
     with _named_as_compiled(tracer, called), uncompiled(fn) as method, DisableTorchFunction():

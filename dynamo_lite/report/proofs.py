@@ -39,7 +39,7 @@ def reason_record(reason: Any, identifier: str, sources: Sources) -> dict[str, A
 
 
 def compared_record(compared: Any, identifier: str, sources: Sources) -> dict[str, Any]:
-    """A branch on sizes whose sides compute the same values (tracing.size_branches.compared), and why they do.
+    """A branch on sizes whose sides compute the same values (tracing.findings), and why they do.
 
     proof: as that of a condition: steps, and whether each was verified again.
     """

@@ -33,12 +33,12 @@ from dynamo_lite.tracing.feature import Pass
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
 from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
-from dynamo_lite.tracing.tensors import numpy_arrays, shared_memory, toggled_flags
+from dynamo_lite.tracing.tensors import shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_fake, is_tensor
 
 _HIDDEN = (
     "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
@@ -92,7 +92,7 @@ def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
 
 def _kinds_of_result(run: FinishedRun, call: CallRecord) -> None:
     for value in contents.containers(call.result):
-        if numpy_arrays.is_array(value):
+        if is_array(value):
             raise run.tracer.refusal("numpy-output")
         for part in (value, *value) if issubclass(type(value), dict) else (value,):
             if issubclass(type(part), (Unrecordable, UniqueText)):

@@ -21,9 +21,9 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy
+from dynamo_lite.tracing.findings import SizeBranches
 from dynamo_lite.tracing.later_calls.free_sizes import symbolic_within
 from dynamo_lite.tracing.later_calls.held_tables import HeldTables, held_tables
-from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 
 _LONGEST = 2**20
 
@@ -89,7 +89,7 @@ def _longer(run: Run) -> dict[Symbol, int] | None:
     hints = {symbol: int(symbol.hint or 0) for symbol in table.symbols()}
     auto = [symbol for symbol in hints if isinstance(table.spec_of(symbol), Auto)]
     sizes = dict(hints)
-    for relation in dict.fromkeys(run.tracer.own(ComparedSides).left):
+    for relation in dict.fromkeys(run.tracer.own(SizeBranches).left):
         for symbol in symbols_of(relation) & hints.keys():
             size = _first_other(relation, symbol, hints)
             if size is not None:

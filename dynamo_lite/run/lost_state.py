@@ -12,7 +12,8 @@ from dataclasses import replace
 from dynamo_lite.errors import InternalError
 from dynamo_lite.run.finished_run import conditions
 from dynamo_lite.run.run import Run, traced
-from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart, words_of
+from dynamo_lite.tracing.effects.missing_parts import MissingPart
+from dynamo_lite.tracing.effects.rebuilt_arguments import words_of
 
 
 def settle_lost_state(run: Run) -> None:

@@ -13,8 +13,7 @@ from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
-from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart
-from dynamo_lite.tracing.later_calls.held_tables import HeldTables
+from dynamo_lite.tracing.effects.missing_parts import MissingPart
 from dynamo_lite.tracing.tracer import Tracer
 
 
@@ -85,7 +84,7 @@ class RunRequest:
     started: Callable[[Any], None] = _nothing
     equal: Sequence[Fact] = ()
     without_gradients: tuple[str, ...] = ()
-    held: HeldTables | None = None
+    held: Placed | None = None
     prepared: Placed | None = None
     gradients: Placed | None = None
     demanded: frozenset[tuple[CodeType, int]] = frozenset()

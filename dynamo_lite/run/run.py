@@ -36,8 +36,8 @@ from dynamo_lite.tracing.assumptions.key_orders import KeyOrders, bound_by_name
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort, RunAgain
 from dynamo_lite.tracing.effects.descriptions import Effects
+from dynamo_lite.tracing.effects.missing_parts import MissingPart
 from dynamo_lite.tracing.effects.rebuilt_arguments import (
-    MissingPart,
     lost_reads,
     put_back,
     rebuild,
@@ -49,8 +49,7 @@ from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
-from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.sizes import builtin_calls, number_methods
+from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.tensors import attributes
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
@@ -100,7 +99,7 @@ class Run:
         logs.attach(self)
         self.declared = self._declare()
         if self.declared is not None and tracer.sees_python:
-            self.tracer.own(ComparedSides).attach(self.declared.table)
+            self.tracer.features.tell("declared", self)
         self.settled: Settled | None = None
         self.replaced: HeldTables | None = None
         self.state_reads: tuple[StateRead, ...] = ()
@@ -159,9 +158,8 @@ class Run:
         tracer = self.tracer
         call = self._begin()
         try:
-            features, in_text = tracer.features, tracer.features.answers.get("size in text")
-            numbers = number_methods.as_numbers(in_text and partial(in_text, tracer), tracer.in_library)
-            with self.recorder, features.around(tracer), numbers, features.ended(tracer):
+            features = tracer.features
+            with self.recorder, features.around(tracer), features.ended(tracer):
                 call.state = TorchState()
                 given, kept = call.leaves, []
                 if self.inputs.is_foreign:
@@ -278,8 +276,8 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
                 with logs.phase("the run in the interpreter"):
                     _trace(run)
                 break
-            except (TorchImported, Inexact, RunAgain, DataDependent) as error:
-                changed = _changed(request, error, run.recorder.memory)
+            except tuple(_NEXT) as error:
+                changed = next(make for kind, make in _NEXT.items() if isinstance(error, kind))(request, error, run)
                 if changed is None:
                     raise
                 if isinstance(error, DataDependent):
@@ -299,24 +297,29 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
     return _undone(run)
 
 
-def _changed(
-    request: RunRequest, error: TorchImported | Inexact | RunAgain | DataDependent, memory: Memory
-) -> RunRequest | None:
-    """Return the request of another run, which may avoid `error`; None if there is none. memory: that of this run."""
-    if isinstance(error, TorchImported):
-        return request
-    if isinstance(error, Inexact) and not error.knows_copies:
+def _with_fewer_results(request: RunRequest, error: Inexact, run: Run) -> RunRequest | None:
+    """Fewer cached results are used, or none that are the tensor itself."""
+    if not error.knows_copies:
         return replace(request, knows_copies=False)
-    if isinstance(error, Inexact):
-        levels: list[Memory] = [*Memory]
-        lower = levels[levels.index(memory) + 1 :]
-        enough = [level for level in lower if level is error.needs] or lower
-        return replace(request, memory=enough[0]) if enough else None
-    if isinstance(error, RunAgain):
-        changed: RunRequest = error.changed(request)
-        return changed
+    levels: list[Memory] = [*Memory]
+    lower = levels[levels.index(run.recorder.memory) + 1 :]
+    enough = [level for level in lower if level is error.needs] or lower
+    return replace(request, memory=enough[0]) if enough else None
+
+
+def _interpreted(request: RunRequest, error: DataDependent, run: Run) -> RunRequest | None:
+    """The library code that ran natively when data were asked for is interpreted."""
     more = error.native_code - request.interpreted
     return replace(request, interpreted=request.interpreted | more) if more and request.tracer.sees_python else None
+
+
+_NEXT: Mapping[type[Exception], Callable[[RunRequest, Any, Run], RunRequest | None]] = {
+    TorchImported: lambda request, error, run: request,
+    Inexact: _with_fewer_results,
+    RunAgain: lambda request, error, run: error.changed(request),
+    DataDependent: _interpreted,
+}
+"""Outcome of a run → the request of the next one, which may avoid it; None if there is none."""
 
 
 def _trace(run: Run) -> None:

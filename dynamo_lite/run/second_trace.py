@@ -22,6 +22,7 @@ from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.later_calls import kept_tables, persisted_sizes, persisted_tensors
 from dynamo_lite.tracing.later_calls.free_sizes import Cases, FreeSizes
+from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.later_calls.kept_tables import KeptTables
 from dynamo_lite.tracing.vocabulary.program_points import is_in_torch
 
@@ -37,7 +38,7 @@ def settle_effects(run: Run) -> None:
     elif pending:
         prints = _retrace_or_pass(run)
         dropped = prints is None
-    if run.request.held is not None:
+    if isinstance(run.request.held, HeldTables):
         growing_tables.settle_tables(run, run.request.held, prints is not None)
     verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
     rests_on = None if prints is None else lambda change: persisted_tensors.rests_on(change, prints)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -38,7 +38,7 @@ class Assembly:
         self.function_steps: tuple[Planner, ...] = tuple(p for f in self.features for p in f.function_steps)
         self.c_steps: tuple[Planner, ...] = tuple(p for f in self.features for p in f.c_steps)
         self.before_end: tuple[Pass, ...] = tuple(check for f in self.features for check in f.before_end)
-        self.ends = tuple(f.end for f in self.features if f.end is not None)
+        self.wraps = tuple(f.wraps for f in self.features if f.wraps is not None)
         self.guards = tuple(f.guards for f in self.features if f.guards is not None)
         self.from_the_start: tuple[type[FeatureState], ...] = tuple(
             kind for f in self.features for kind in f.state if kind.from_the_start
@@ -91,19 +91,20 @@ class Assembly:
 
     @contextmanager
     def ended(self, tracer: TracerView) -> Iterator[None]:
-        """Calls `end` of each feature when the program has returned or raised."""
+        """Calls the listeners of "ended" when the program has returned or raised."""
         try:
             yield
         except BaseException:
-            for end in self.ends:
-                end(tracer, False)
+            self.tell("ended", tracer, False)
             raise
-        for end in self.ends:
-            end(tracer, True)
+        self.tell("ended", tracer, True)
 
-    def rules(self) -> dict[int, Step]:
-        """Return id(callable) → rule, for the modules loaded now."""
-        return _joined((f.name, f.rules()) for f in self.features if f.rules is not None)
+    def rules(self, given: Mapping[int, Step]) -> dict[int, Step]:
+        """Return id(callable) → rule, for the modules loaded now: of `given`, and of the features, which replace it."""
+        rows = {**given, **_joined((f.name, f.rules()) for f in self.features if f.rules is not None)}
+        for wraps in self.wraps:
+            rows |= wraps(rows)
+        return rows
 
 
 def _joined(tables: Iterable[tuple[str, Any]]) -> dict[Any, Any]:

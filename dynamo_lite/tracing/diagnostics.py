@@ -13,7 +13,7 @@ from dynamo_lite.interpreter.observer import Observer
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
-from dynamo_lite.tracing.sizes import data_dependent_errors, decisions_in_c
+from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at, origin_of
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
@@ -139,7 +139,7 @@ class Refusing(Observer):
 
     def undecided(self: TracerView, error: Any) -> NoReturn:
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
-        self.abort(data_dependent_errors.undecided(self, error.question))
+        self.abort(data_dependent(self, error.question))
 
     def too_large(self: TracerView, error: Exception) -> NoReturn:
         """Stop the trace: `error` names the size that is an expression of too many operands."""
@@ -149,7 +149,7 @@ class Refusing(Observer):
     def refused(self: TracerView, error: CaptureError) -> DynamoLiteError:
         """The error for what capture cannot record."""
         if error.id == "data-dependent-question":
-            return data_dependent_errors.undecided(self, error.names["question"])
+            return data_dependent(self, error.names["question"])
         if error.id in ("internal", "unknown-tensor") and error.id not in REFUSALS:
             return InternalError(f"{error.what}\n{error.instead}")
         id = error.id
@@ -161,6 +161,15 @@ class Refusing(Observer):
             names: dict[str, Any] = dict(error.names)
             return self.refusal(id, **names)
         return UnsupportedCall(error.id, error.what, error.instead, frames_at(self.mark()))
+
+
+def data_dependent(tracer: TracerView, question: Any) -> GraphBreak:
+    """The error for a question about sizes that depends on data."""
+    answer = tracer.features.answers.get("undecided")
+    if answer is None:
+        return tracer.refusal("data-dependent-branch")
+    error: GraphBreak = answer(tracer, question)
+    return error
 
 
 # Parts of the program that an export skipped or assumed without an error: text → the program's stack.

@@ -59,7 +59,10 @@ class WhileAwake(NamedTuple):
 Event = str | tuple[str, type]
 
 EVENTS: Mapping[str, str] = {
+    "declared": "(run): a run in which sizes vary is about to begin",
+    "fork": "(tracer): a side of a branch or an iteration is run, and undone afterwards; also at its end",
     "caught": "(tracer, error): the program handles an exception",
+    "ended": "(tracer, has_returned): the program has returned or raised; operators are still recorded",
     "raised": "(tracer, error): the program has ended by an exception",
     "returned": "(run, call): the program has returned; the first pass, operators are still recorded",
     "outputs": "(run, call): the outputs of the graph are known",
@@ -74,6 +77,13 @@ ANSWERED_EVENTS: Mapping[str, str] = {
     "size in text": "(tracer, size, depth) → whether a size is formatted for a text that is not read yet, by the code "
     "`depth` frames out",
     "number in text": "(tracer, node) → a number in place of one known at run time only, for such a text; or None",
+    "truth": "(tracer, value) → what stands for the truth of a value that decides a jump, or NOT_HANDLED",
+    "equal": "(tracer, left, right, wanted) → `left == right` (`!=` if not `wanted`), or NOT_HANDLED",
+    "dict key": "(key) → the key that a dict stores",
+    "converted": "(tracer, name, size) → the number that C code takes from the method `name`, of a symbolic size",
+    "failed": "(tracer, fn, args, kwargs, error) → the result of a call whose rule has raised, or NOT_HANDLED",
+    "undecided": "(tracer, question) → the graph break of a question about sizes that depends on data",
+    "identity of numbers": "(left, right) → `left is right` in eager, of two of which one is a symbolic size",
     "identity": "(tracer, left, right) → `left is right` in eager, of two objects",
     "drawn": "(tracer, operator, args, kwargs) → the result of an operator that is given a torch.Generator; or None",
     "changes": "(tracer) → the changes of a run that no object of Python's shows, and that a later call may see",
@@ -100,6 +110,7 @@ class Feature:
         needs: the features whose files its own may import.
         state: the classes of its state during a run (feature_state.py).
         rules: id(callable) → rule, for callables that exist when a run begins; called once for each run.
+        wraps: rules that take the place of others: of the table of all rules, those that replace some of it.
         named: rules of callables by name.
         function_steps: planners for Python functions without a rule.
         c_steps: planners for other callables without a rule.
@@ -108,7 +119,6 @@ class Feature:
         on: event → listener (EVENTS, ANSWERED_EVENTS, TYPED_EVENTS).
         around: a context that a run is within, from before the program is called until its operators are recorded.
         while_awake: the part that takes part from `CallPlans.wake` of the feature's name on.
-        end: called when the program has returned, or raised (False), while operators are still recorded.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
         refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).
@@ -118,6 +128,7 @@ class Feature:
     needs: tuple[str, ...] = ()
     state: tuple[type[FeatureState], ...] = ()
     rules: Callable[[], Mapping[int, Step]] | None = None
+    wraps: Callable[[dict[int, Step]], Mapping[int, Step]] | None = None
     named: tuple[NamedRules, ...] = ()
     function_steps: tuple[Planner, ...] = ()
     c_steps: tuple[Planner, ...] = ()
@@ -126,7 +137,6 @@ class Feature:
     on: Mapping[Event, Callable[..., Any]] | None = None
     around: Callable[[TracerView], AbstractContextManager[None]] | None = None
     while_awake: WhileAwake | None = None
-    end: Callable[[TracerView, bool], None] | None = None
     before_end: tuple[Pass, ...] = ()
     guards: Callable[[Any, TracerView], None] | None = None
     refusals: tuple[str, ...] = ()

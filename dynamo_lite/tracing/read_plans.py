@@ -22,7 +22,6 @@ from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
 from dynamo_lite.tracing.heap.accesses import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import Reader, TracerView
-from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.tensors import attributes, autograd_nodes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
@@ -83,7 +82,6 @@ _BY_TYPE: dict[type, Reader] = {
     **dict.fromkeys(SYMBOLIC, _of_size),
     **dict.fromkeys(STANDING_FOR_OTHERS, _of_another),
     UnreadText: _class_of_text,
-    range: builtin_calls.read_range,
     **dict.fromkeys((GeneratorType, CoroutineType, AsyncGeneratorType), _of_generator),
     FrameType: _of_frame,
 }
@@ -108,7 +106,7 @@ def _identity(tracer: TracerView, owner: Any, key: Any) -> None:
 
 def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
     """Which attributes a node of the autograd graph has is in its class."""
-    if "nodes" in tracer.plans.awake:
+    if "autograd" in tracer.plans.awake:
         autograd_nodes.read(tracer, owner, key, None)
 
 

@@ -43,14 +43,7 @@ from dynamo_lite.tracing.policy.native_modules import (
     reads_frames,
 )
 from dynamo_lite.tracing.read_plans import IdentityPlans, ReadPlans
-from dynamo_lite.tracing.sizes import (
-    builtin_calls,
-    decisions_in_c,
-    dict_keys,
-    native_arguments,
-    runtime_values,
-    sequence_equality,
-)
+from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.strings import deferred_str
 from dynamo_lite.tracing.strings.nondeterministic import is_about_one
 from dynamo_lite.tracing.tensors import autograd_nodes, methods, subclass_constructors
@@ -169,7 +162,8 @@ class Tracer(Refusing):
             try:
                 answer = plan.rule(self, fn, args, kwargs)
             except Exception as error:
-                answer = native_arguments.with_bools_decided(self, fn, args, kwargs, error)
+                again = self.features.answers.get("failed")
+                answer = NOT_HANDLED if again is None else again(self, fn, args, kwargs, error)
                 if answer is NOT_HANDLED and (type(error) is not IndexError or str(error) != _NO_ARGUMENT):
                     self._stop_if_ours(error)
                     raise
@@ -324,14 +318,19 @@ class Tracer(Refusing):
 
     def on_truth(self, value: Any) -> Any:
         """Turn an `assert` on data into an assertion of the program."""
-        return runtime_values.assert_truth(self, value)
+        answer = self.features.answers.get("truth")
+        return NOT_HANDLED if answer is None else answer(self, value)
 
     def on_equal(self, left: Any, right: Any, wanted: bool) -> Any:
-        return sequence_equality.equal(self, left, right, wanted)
+        answer = self.features.answers.get("equal")
+        return NOT_HANDLED if answer is None else answer(self, left, right, wanted)
 
     def on_key(self, key: Any) -> Any:
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""
-        return deferred_str.plain(key) if type(key) is deferred_str.UnreadText else dict_keys.key(key)
+        if type(key) is deferred_str.UnreadText:
+            return deferred_str.plain(key)
+        answer = self.features.answers.get("dict key")
+        return key if answer is None else answer(key)
 
     def call_aside(self, fn: FunctionType, args: tuple[Any, ...]) -> Any:
         outer, self.journal, self.vm.call_aside = self.journal, Journal(self.mark), None  # not within itself
@@ -346,8 +345,9 @@ class Tracer(Refusing):
         """C code insists on an int, float or bool from `__index__`, `__hash__` and the like, and reads texts."""
         if type(result) is deferred_str.UnreadText:
             return deferred_str.plain(result)
-        if type(result) in SYMBOLIC and fn.__name__ in native_arguments.CONVERSIONS:
-            return native_arguments.converted(self, fn.__name__, result)
+        if type(result) in SYMBOLIC and fn.__name__ in native_reads.CONVERSIONS:
+            answer = self.features.answers.get("converted")
+            return result if answer is None else answer(self, fn.__name__, result)
         if type(result) in BUILT_IN_CONTAINERS and (
             fn.__name__ in native_reads.GIVES_ITEMS or decisions_in_c.compares(self)
         ):
@@ -355,7 +355,7 @@ class Tracer(Refusing):
         return result
 
     def on_formatted(self, text: str) -> str:
-        if "nodes" in self.plans.awake:
+        if "autograd" in self.plans.awake:
             autograd_nodes.check_text(self, text)
         return self._made_text(text)
 
@@ -364,7 +364,8 @@ class Tracer(Refusing):
 
     def on_identity(self, left: Any, right: Any) -> bool:
         if type(left) in SYMBOLIC or type(right) in SYMBOLIC:
-            return builtin_calls.identical(left, right)
+            numbers = self.features.answers.get("identity of numbers")
+            return numbers is not None and bool(numbers(left, right))
         answer = self.features.answers.get("identity")
         return answer is not None and bool(answer(self, left, right))
 

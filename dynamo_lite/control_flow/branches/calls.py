@@ -17,13 +17,13 @@ from dynamo_lite.control_flow.branches import extremes, sorting
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import consumed
 from dynamo_lite.features.modules.calls import call_module
+from dynamo_lite.features.size_branches import call_squeeze
 from dynamo_lite.interpreter.code.decode import PLAIN
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.frames import generators
 from dynamo_lite.interpreter.lookasides import forwarding
 from dynamo_lite.interpreter.opcodes.fused import moves
 from dynamo_lite.interpreter.vm import Interpreter
-from dynamo_lite.tracing.size_branches.squeezed import call_squeeze
 
 
 def _functions_of(module: Any) -> Iterator[CodeType]:

@@ -2,7 +2,7 @@
 
 All answers are about the normal form (`interpreter/code`), and kept with the code. `tails.py` knows ends of functions
 that compilers write more than once.
-Used by `control_flow` and by assertions (`tracing/sizes/asserted_branches.py`). Imports `interpreter/code` alone.
+Used by `control_flow` and by assertions (`tracing/vocabulary/asserted_branches.py`). Imports `interpreter/code` alone.
 """
 
 from dynamo_lite.interpreter.flow.graph import END, FlowGraph, flow_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.tracing.arrays.layouts import is_array
+from dynamo_lite.tracing.vocabulary.type_tests import is_array
 
 Function = Callable[..., Any]
 

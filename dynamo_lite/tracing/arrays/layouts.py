@@ -17,6 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import Unwritable
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_array
 
 _EXAMPLE = 3  # stands for a size that varies: only dimensions, dtypes and memory are compared
 _LAYOUT = "_dynamo_lite_layout"
@@ -34,12 +35,6 @@ class NumpyAnswer(NamedTuple):
 
     results: list[Any]
     given: list[Any]
-
-
-def is_array(value: Any) -> bool:
-    """Whether `value` is an array that a trace has made of a tensor."""
-    cls = type(value)
-    return cls.__name__ == "ndarray" and cls.__module__ == "torch._numpy._ndarray"
 
 
 def reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> NumpyAnswer:

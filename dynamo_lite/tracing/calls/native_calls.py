@@ -13,8 +13,7 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, kn
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, CallKind, CallVerdict, Where
-from dynamo_lite.tracing.tensors import numpy_arrays
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_tensor
 
 _MISSING = object()
 Action = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any], CallVerdict], Any]
@@ -68,7 +67,7 @@ def _check_out(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
     """Handle numpy's `out=`, which is written into (`...`: an array, also of no dims). Operators report tensors."""
     out = kwargs.get("out")
     for part in out if isinstance(out, tuple) else (out,):
-        if numpy_arrays.is_array(part):
+        if is_array(part):
             continue  # a tensor behind it
         if part is not None and part is not ... and not is_tensor(part):
             shared_buffers.touch(tracer, part)
@@ -76,7 +75,12 @@ def _check_out(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 
 def before_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run all steps of `plan`, for a rule without a plan. NOT_HANDLED to continue, else the call's result."""
+    """Run the steps of features and of `plan`, as for a callable without a rule. NOT_HANDLED to continue, else the
+    call's result."""
+    for planner in tracer.features.c_steps:
+        step = planner(tracer, fn)
+        if step is not None and (answer := step(tracer, fn, args, kwargs)) is not NOT_HANDLED:
+            return answer
     native, _, keywords = plan(fn)
     answer = NOT_HANDLED if native is None else native(tracer, fn, args, kwargs)
     return keywords(tracer, fn, args, kwargs) if answer is NOT_HANDLED and keywords is not None else answer
@@ -108,7 +112,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where
 
 def _mutates(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
     for owner in _arguments(args, kwargs, verdict.where):
-        if is_tensor(owner) or numpy_arrays.is_array(owner):
+        if is_tensor(owner) or is_array(owner):
             continue  # what is written to it is an operator
         if verdict.part == "memory":
             shared_buffers.touch(tracer, owner)

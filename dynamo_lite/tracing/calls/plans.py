@@ -1,7 +1,7 @@
 """Call plans: how a call is handled in a trace, decided once per callable and run.
 
 A plan is the list of what features do before the call: *steps* `(tracer, fn, args, kwargs) -> answer or NOT_HANDLED`. A
-row of the tables below is a feature's own function: it looks at a callable and returns its step, or None if the feature
+planner of a feature's record (`tracing/feature.py`) looks at a callable and returns its step, or None if the feature
 does not handle it. Conditions on the frame, on the arguments or on state are checked by the step, in each call.
 
 Plans are cached by identity, with a reference that shows whether the id is still the callable's own. Cached are those
@@ -26,14 +26,13 @@ from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.assumptions import ordered_calls
 from dynamo_lite.tracing.calls import annotations as annotated_calls
-from dynamo_lite.tracing.calls import marked_constructors, native_calls
+from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.feature import Planner
-from dynamo_lite.tracing.heap import call_reads, lifetimes
+from dynamo_lite.tracing.heap import call_reads
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
-from dynamo_lite.tracing.tensors import autograd_nodes, numpy_rules
 from dynamo_lite.tracing.vocabulary.type_tests import LruCacheWrapper
 from dynamo_lite.value_types import C_FUNCTIONS
 
@@ -70,20 +69,9 @@ class Outline(NamedTuple):
     numbers: Step | None
 
 
-_WATCHERS: dict[str, Planner] = {
-    "nodes": autograd_nodes.plan,
-    "arrays": numpy_rules.plan_library,
-}
-"""Feature → the row that looks at every call while the feature is awake."""
-_AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan)
-"""Planners for Python functions without a rule."""
-_BEFORE_C: tuple[Planner, ...] = (lifetimes.plan, numpy_rules.plan)
-"""Planners for other callables without a rule, before the tables' verdict is carried out."""
-
 _KEPT = C_FUNCTIONS | {LruCacheWrapper}
 _outlines: dict[int, tuple[Any, Outline]] = {}
 """id of a callable → (the callable, so that the id stays its own, its outline)."""
-
 
 
 class CallPlans:
@@ -91,9 +79,7 @@ class CallPlans:
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
-        self._features = features = assemble.assembly()
-        self._after_function = (*features.function_steps, *_AFTER_FUNCTION)
-        self._before_c = (*features.c_steps, *_BEFORE_C)
+        self._features = assemble.assembly()
         self._watchers: list[Planner] = []
         self.write_listeners: list[Callable[[TracerView, Any, Any], None]] = []
         self.known: dict[int, Plan] = {}
@@ -102,14 +88,13 @@ class CallPlans:
         """The ids of the callables that are skipped whatever they are given, while a feature is awake."""
 
     def wake(self, feature: str) -> None:
-        """From now on a feature looks at calls and writes: "nodes", "arrays", or one with `while_awake`."""
+        """From now on a feature looks at calls and writes, by its `while_awake`."""
         self.known.clear()
         if feature not in self.awake:
             self.awake.add(feature)
             self.skipped = named_callables.skipped_always(self._features.skipped)
             awake = [row for name, row in self._features.awake.items() if name in self.awake]
             self._watchers = [row.plan for row in awake if row.plan is not None]
-            self._watchers += [row for name, row in _WATCHERS.items() if name in self.awake]
             self.write_listeners = [row.on_write for row in awake if row.on_write is not None]
 
     def make(self, fn: Any) -> Plan:
@@ -133,7 +118,7 @@ class CallPlans:
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
-        after = () if rule is not None else self._steps(self._after_function, fn)
+        after = () if rule is not None else self._steps(self._features.function_steps, fn)
         numbers = None if reads is None else native_arguments.plan(tracer, fn)
         return Plan(weakref.ref(fn), before, rule, after, None, numbers)
 
@@ -150,7 +135,7 @@ class CallPlans:
         if rule is not None:
             journaled = () if outline.journal is None else (outline.journal,)
             return Plan(_reference(fn, kind), before, rule, journaled, None, outline.numbers)
-        after = () if kind in C_FUNCTIONS and not self.awake else self._steps(self._before_c, fn)
+        after = () if kind in C_FUNCTIONS and not self.awake else self._steps(self._features.c_steps, fn)
         if outline.native is not None:
             after = (*after, outline.native)
         return Plan(_reference(fn, kind), before, None, after, outline.keywords, outline.numbers)

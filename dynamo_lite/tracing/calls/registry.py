@@ -27,34 +27,15 @@ from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.feature import NamedRules
 from dynamo_lite.tracing.heap import lifetimes, raised_errors
-from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
-from dynamo_lite.tracing.size_branches import squeezed
-from dynamo_lite.tracing.sizes import (
-    builtin_calls,
-    dict_keys,
-    math_functions,
-    native_arguments,
-    numpy_functions,
-    runtime_values,
-)
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, class_of
-from dynamo_lite.tracing.tensors import (
-    autograd_nodes,
-    constructors,
-    methods,
-    numpy_arrays,
-    numpy_rules,
-    shared_memory,
-    subclass_constructors,
-    type_queries,
-)
+from dynamo_lite.tracing.tensors import autograd_nodes, methods, shared_memory, subclass_constructors, type_queries
 from dynamo_lite.tracing.tensors.attributes import call_dir, call_getter
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_fake, is_tensor
 
 
 def _skip(name: str) -> Step:
@@ -99,7 +80,7 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         type_queries.type_of(tracer, args[0])
         return real_type(args[0])
-    if len(args) == 1 and numpy_arrays.is_array(args[0]):
+    if len(args) == 1 and is_array(args[0]):
         return args[0].__class__
     if len(args) == 1 and issubclass(type(args[0]), Unrecordable):
         return class_of(args[0])
@@ -213,25 +194,9 @@ def table() -> dict[int, Step]:
     """id(callable) → rule, for everything that is loaded now."""
     rows = _of_names()
     rows |= _functions()
-    for part in (
-        methods,
-        subclass_constructors,
-        lifetimes,
-        marked,
-        shared_memory,
-        higher_order,
-        builtin_calls,
-        math_functions,
-        native_arguments,
-        dict_keys,
-        runtime_values,
-        numpy_functions,
-        squeezed,
-    ):
+    for part in (methods, subclass_constructors, lifetimes, marked):  # a mark of the user's replaces the ones before
         rows |= part.table()
-    rows |= assemble.assembly().rules()
-    rows |= constructors.table(rows)
-    return rows | numpy_rules.table(rows)
+    return assemble.assembly().rules(rows)
 
 
 def outside_export(rows: dict[int, Any]) -> dict[int, Any]:

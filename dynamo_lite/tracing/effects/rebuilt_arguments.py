@@ -31,6 +31,7 @@ from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import flatten, has_foreign, is_foreign
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.effects.missing_parts import MissingPart
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary import contents
@@ -39,35 +40,7 @@ from dynamo_lite.value_types import CONSTANTS, SAVED_CONSTANTS
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 REMADE: Final = object()
 """Marks a leaf that the registered flatten function computes each time."""
-_NAMED = (type, FunctionType, BuiltinFunctionType)
 _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
-
-
-@dataclass(frozen=True)
-class MissingPart:
-    """A part of the user's object that is not in the container that the run gets: `key` of what `path` leads to."""
-
-    path: tuple[Key, ...]
-    key: Key
-    value: Any
-    other: Any
-
-    @property
-    def old(self) -> str:
-        return text_of(self.value)
-
-    @property
-    def new(self) -> str:
-        return text_of(self.other)
-
-    @property
-    def can_be_put_back(self) -> bool:
-        """Whether the run's container may be given the user's: a constant, a class or a function has no parts."""
-        return isinstance(self.value, (*CONSTANTS, *_NAMED)) and isinstance(self.other, (*CONSTANTS, *_NAMED))
-
-    def __str__(self) -> str:
-        keys = (*self.path, self.key)[2:]
-        return "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in keys)
 
 
 @dataclass
@@ -157,14 +130,6 @@ def _same_constant(one: Any, other: Any) -> bool:
     if isinstance(one, MethodType):
         return one.__func__ is other.__func__
     return isinstance(one, (set, frozenset)) and one == other
-
-
-def text_of(value: Any) -> str:
-    if value is MISSING:
-        return "nothing"
-    if isinstance(value, _NAMED):
-        return value.__qualname__
-    return repr(value) if isinstance(value, CONSTANTS) else f"a {type(value).__qualname__}"
 
 
 def rebuild(

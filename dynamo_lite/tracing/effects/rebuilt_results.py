@@ -16,7 +16,8 @@ from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.program.trees.container_context import Key
 from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import Caller, Flat, has_foreign, is_foreign, unflatten
-from dynamo_lite.tracing.effects.rebuilt_arguments import has_parts, text_of
+from dynamo_lite.tracing.effects.missing_parts import text_of
+from dynamo_lite.tracing.effects.rebuilt_arguments import has_parts
 from dynamo_lite.value_types import SAVED_CONSTANTS
 
 _NUMBERS = (*SAVED_CONSTANTS, torch.SymInt)

@@ -151,6 +151,9 @@ SHOWING = frozenset(map(id, (torch.from_numpy, torch.frombuffer, torch.asarray, 
 LOOKS: dict[int, str] = {id(fn): how for how, callables in _ROWS for fn in callables}
 """id(callable) → the kind of its reads. The callables live as long as the process."""
 
+CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "bool", "len", "length_hint", "hash"))
+"""Methods whose result C code takes for a number."""
+
 GIVES_ITEMS = frozenset({"__dir__", "keys", "__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__",
                          "__reduce_ex__", "__mro_entries__"})  # fmt: skip
 """Methods whose result C code iterates over: dir() sorts it, dict() and `**` look up each key in it."""

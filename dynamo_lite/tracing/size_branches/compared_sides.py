@@ -30,12 +30,12 @@ from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, children, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel, not_
+from dynamo_lite.tracing.findings import Compared, SizeBranches
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.size_branches.choice import BOOLS, FLOATS, INTS, ConditionalValue
-from dynamo_lite.tracing.size_branches.compared import Compared
 from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
-from dynamo_lite.tracing.sizes.asserted_branches import raised_at
+from dynamo_lite.tracing.vocabulary.asserted_branches import raised_at
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -58,8 +58,7 @@ class ComparedSides(FeatureState):
     """The branches on sizes of one run whose sides were compared.
 
     Attributes:
-        rows: those that are not guards, by condition and line.
-        left: the answers that became guards, though a call may come that takes the other side (`is_wanted`).
+        record: the part that the trace reports.
         table: the sizes that vary; None where none does.
         forks: whether a branch whose sides differ is captured, where `is_wanted`, and not answered by the example.
         open: the runs of the example's sides that are not over, the outermost first.
@@ -69,8 +68,7 @@ class ComparedSides(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
-        self.rows: dict[tuple[str, str], Compared] = {}
-        self.left: list[Bool] = []
+        self.record = tracer.own(SizeBranches)
         self.table: DimTable | None = None
         self.forks = False
         self.open: list[ViewsOnly] = []
@@ -118,7 +116,7 @@ class ComparedSides(FeatureState):
     def note_left(self, relation: Bool) -> None:
         """The answer of the example to this condition becomes a guard."""
         if self.is_wanted(relation):
-            self.left.append(relation)
+            self.record.left.append(relation)
 
     def is_wanted(self, relation: Bool) -> bool:
         """Whether calls may take the other side: some size of the condition was promised to vary, or the other side is
@@ -209,7 +207,7 @@ class _BothSides:
         table = self.sides.table
         in_words = str if table is None else table.in_words
         compared = Compared(in_words(self.relation), origin, tuple(self.choice.found), self.env.core, in_words)
-        self.sides.rows.setdefault((compared.condition, str(origin)), compared)
+        self.sides.record.rows.setdefault((compared.condition, str(origin)), compared)
         return answer
 
     def _abandon(self) -> NoReturn:

@@ -9,27 +9,24 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.expressions.relations import le
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
 
-_ATTENTION = torch.nn.functional.scaled_dot_product_attention
+ATTENTION = torch.nn.functional.scaled_dot_product_attention
 _IS_CAUSAL = 5
 """The position of `is_causal` among the arguments (torch/nn/functional.py, torch 2.13.0)."""
 
 
-def with_constant_flags(
-    tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments, with a constant in the place of a flag where it makes no difference."""
-    if fn is not _ATTENTION or len(args) < 2:
-        return args, kwargs
+def call_attention(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The step before a call of ATTENTION: `is_causal` is a constant where it makes no difference."""
     flag = args[_IS_CAUSAL] if len(args) > _IS_CAUSAL else kwargs.get("is_causal")
-    if type(flag) is not torch.SymBool or not _hides_nothing(tracer, flag, args[0], args[1]):
-        return args, kwargs
+    if type(flag) is not torch.SymBool or len(args) < 2 or not _hides_nothing(tracer, flag, args[0], args[1]):
+        return NOT_HANDLED
     if len(args) > _IS_CAUSAL:
-        return (*args[:_IS_CAUSAL], True, *args[_IS_CAUSAL + 1 :]), kwargs
-    return args, {**kwargs, "is_causal": True}
+        return tracer.vm.call(fn, (*args[:_IS_CAUSAL], True, *args[_IS_CAUSAL + 1 :]), kwargs)
+    return tracer.vm.call(fn, args, {**kwargs, "is_causal": True})
 
 
 def _hides_nothing(tracer: TracerView, flag: torch.SymBool, query: torch.Tensor, key: torch.Tensor) -> bool:

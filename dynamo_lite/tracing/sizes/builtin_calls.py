@@ -22,21 +22,13 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.tracing.findings import Specializations
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, is_instance
 from dynamo_lite.tracing.tensors import type_queries
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-
-
-class Specializations(FeatureState):
-    """The numbers that the program needed of sizes, in order."""
-
-    stays = "a number that one side needs is needed by the program"
-
-    def __init__(self, tracer: TracerView) -> None:
-        self.rows: list[Specialization] = []
 
 
 def specialized_in(tracer: TracerView, env: TorchShapeEnv) -> Callable[[Any, Any], None]:

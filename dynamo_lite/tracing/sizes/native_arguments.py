@@ -26,13 +26,9 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
-from dynamo_lite.tracing.size_branches.flags import with_constant_flags
 from dynamo_lite.tracing.sizes.builtin_calls import needs_number
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size, number
 from dynamo_lite.value_types import C_CALLABLES
-
-CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "bool", "len", "length_hint", "hash"))
-"""Methods whose result C code takes for a number."""
 
 
 def converted(tracer: TracerView, name: str, size: Any) -> Any:
@@ -162,7 +158,6 @@ def call_with_bools(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
     """
     if torch.SymBool not in map(type, (*args, *kwargs.values())):
         return NOT_HANDLED
-    args, kwargs = with_constant_flags(tracer, fn, args, kwargs)
     tracer.native_call.function = fn
     tracer.native_call.serial += 1
     try:

@@ -12,8 +12,9 @@ from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.sizes import asserted_branches, endless_loops
+from dynamo_lite.tracing.sizes import endless_loops
 from dynamo_lite.tracing.sizes.builtin_calls import SizesInCalls
+from dynamo_lite.tracing.vocabulary import asserted_branches
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor

@@ -14,6 +14,7 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.feature import TensorAttribute
+from dynamo_lite.tracing.findings import DtypeReads
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
@@ -44,23 +45,6 @@ class TensorWrites(FeatureState):
         self.made_leaf: Mark | None = None
         self.inference: Mark | None = None
         self.wrappers: dict[int, Any] = {}
-
-
-class DtypeReads(FeatureState):
-    """Where the program has read the dtype of a floating point tensor: the first place of each function."""
-
-    stays = "the places are for notes"
-
-    def __init__(self, tracer: TracerView) -> None:
-        self._tracer = tracer
-        self._seen: set[int] = set()
-        self.marks: list[Mark] = []
-
-    def note(self) -> None:
-        code = id(self._tracer.vm.frame.code) if self._tracer.vm.frame is not None else 0
-        if code not in self._seen:
-            self._seen.add(code)
-            self.marks.append(self._tracer.mark())
 
 
 def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:

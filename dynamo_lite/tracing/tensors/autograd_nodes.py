@@ -47,7 +47,7 @@ class GraphNodes(FeatureState):
 def note(tracer: TracerView, node: Any) -> None:
     """Record that the program has the `grad_fn` of a tensor: from now on its uses are checked."""
     tracer.own(GraphNodes).by_id[id(node)] = node
-    tracer.plans.wake("nodes")
+    tracer.plans.wake("autograd")
     tracer.readers[type(node)] = read
     tracer.reads.seen.clear()
 

@@ -18,12 +18,11 @@ from typing import Any
 import torch
 
 from dynamo_lite.tracing.arrays import differences, layouts
-from dynamo_lite.tracing.arrays.layouts import is_array
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.tensors import autograd_nodes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_tensor
 
 _MODULES = {"numpy": "torch._numpy", "numpy.linalg": "torch._numpy.linalg", "numpy.fft": "torch._numpy.fft"}
 _RUNS_THE_PROGRAM = frozenset({"dynamo_lite.interpreter.datamodel.trampolines", "dynamo_lite.tracing.calls.registry"})
@@ -102,7 +101,7 @@ def _prepare(tracer: TracerView, cls: type) -> None:
     for name, value in new.items():
         setattr(cls, name, value)
     tracer.journal.on_rollback(restore)
-    tracer.plans.wake("arrays")
+    tracer.plans.wake("numpy")
 
 
 def _called_by_torch() -> bool:

@@ -16,15 +16,15 @@ from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import CallKind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 from dynamo_lite.tracing.tensors import constructors
-from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, counterpart, is_array
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, counterpart
+from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_tensor
 
 _MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
 def is_awake(tracer: TracerView) -> bool:
     """Whether the program has made a numpy array of a tensor."""
-    return "arrays" in tracer.plans.awake
+    return "numpy" in tracer.plans.awake
 
 
 def plan(tracer: TracerView, fn: Any) -> Step | None:

@@ -13,7 +13,6 @@ from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclas
 from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import Step, TracerView
-from dynamo_lite.tracing.tensors import numpy_rules
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 
 
@@ -27,8 +26,6 @@ def call_new_subclass(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) ->
     """Tensor.__new__ and _make_subclass: C makes the memory as a fake tensor, which cannot be of the class as well."""
     if args and isinstance(args[0], type) and subclasses.is_subclass(args[0]):
         tracer.refuse("tensor-subclass", name=args[0].__qualname__)
-    if numpy_rules.is_awake(tracer):
-        numpy_rules.refuse_unknown(tracer, fn, args, kwargs)
     return native_calls.before_call(tracer, fn, args, kwargs)
 
 

@@ -1,7 +1,7 @@
 """Terms that all of tracing uses.
 
 Tests of types, contents of containers, the program's position (`program_points.py`), which exceptions a frame catches
-(`exception_handlers.py`), how values are displayed, settings of the process, and the table of graph breaks. Used by
-every package of tracing, and by run, control_flow and nonstrict. Imports no feature of tracing but the reading of
-bytecode in `tracing/sizes/asserted_branches.py`.
+(`exception_handlers.py`), which instructions only raise (`asserted_branches.py`), how values are displayed, settings of
+the process, and the table of graph breaks. Used by every package of tracing, and by run, control_flow and nonstrict.
+Imports no feature.
 """

@@ -20,7 +20,7 @@ from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.frames.generators import suspended_frame
-from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, named, only_raises
+from dynamo_lite.tracing.vocabulary.asserted_branches import PROTOCOL, named, only_raises
 
 Kinds = frozenset[type[BaseException]]
 """The classes that the exception may have, each exactly; BaseException among them where they are not all known."""

@@ -31,3 +31,9 @@ def is_wrapped(value: torch.Tensor) -> bool:
 def is_fake(value: Any) -> TypeGuard[FakeTensor]:
     """Whether a value is a fake tensor: one without data."""
     return issubclass(type(value), FakeTensor)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` is an array that a trace has made of a tensor."""
+    cls = type(value)
+    return cls.__name__ == "ndarray" and cls.__module__ == "torch._numpy._ndarray"

@@ -1,7 +1,8 @@
-"""`x.squeeze()` of sizes that vary: whether a dimension of one element is left out is a branch on its size.
+"""Branches on sizes (`tracing/size_branches`): the record of the feature, and `x.squeeze()`.
 
-torch's kernel branches on it, and the example's answer becomes a guard. As a branch of the program it has another side,
-which is handled like that of any branch on a size.
+Whether `x.squeeze()` leaves out a dimension that may have one element is a branch on its size. torch's kernel branches
+on it, and the example's answer becomes a guard. As a branch of the program it has another side, which is handled like
+that of any branch on a size.
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ from typing import Any, cast
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.interfaces import Step, TracerView
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
+from dynamo_lite.tracing.size_branches.flags import ATTENTION, call_attention
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-
-
-def table() -> dict[int, Step]:
-    """id(callable) → rule"""
-    return dict.fromkeys((id(torch.Tensor.squeeze), id(torch.squeeze)), call_squeeze)
 
 
 def call_squeeze(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -48,3 +47,17 @@ def _squeezed(x: torch.Tensor, dims: list[tuple[int, bool | None]]) -> torch.Ten
         if is_one or result.shape[dim] == 1:
             result = result.squeeze(dim)
     return result if result is not x else x.squeeze(())
+
+
+def _watch_jumps(run: Any) -> None:
+    run.tracer.own(ComparedSides).attach(run.declared.table)
+
+
+_RULES: dict[int, Step] = dict.fromkeys((id(torch.Tensor.squeeze), id(torch.squeeze)), call_squeeze)
+
+FEATURE = Feature(
+    name="size_branches",
+    rules=lambda: _RULES,
+    before={id(ATTENTION): (call_attention,)},
+    on={"declared": _watch_jumps},
+)

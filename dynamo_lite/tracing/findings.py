@@ -1,4 +1,7 @@
-"""The record of a branch on sizes whose sides compute the same values: the condition, and why they are the same."""
+"""Findings of a run that the trace reports: lists that features fill and the engine reads.
+
+Sizes that became numbers, branches on sizes, reads of dtypes. Without the features they are empty.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_, or_
 from dynamo_lite.symbolic_shapes.proofs import checker
 from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate, Certificate
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import Specialization
 
 
 @dataclass(frozen=True)
@@ -56,3 +62,48 @@ class Compared:
             checker.verify(certificate)
             count += len(certificate)
         return count
+
+
+class SizeBranches(FeatureState):
+    """The branches on sizes whose sides were compared.
+
+    Attributes:
+        rows: those that are not guards, by condition and line.
+        left: the answers of the example that became guards, though a call may come that takes the other side.
+    """
+
+    stays = "it is what was found out about branches on sizes, on whichever side they are"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.rows: dict[tuple[str, str], Compared] = {}
+        self.left: list[Bool] = []
+
+
+class Specializations(FeatureState):
+    """The numbers that the program needed of sizes, in order."""
+
+    stays = "a number that one side needs is needed by the program"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.rows: list[Specialization] = []
+
+
+class DtypeReads(FeatureState):
+    """Where the program has read the dtype of a floating point tensor: the first place of each function.
+
+    are_hidden: whether code has run whose reads of dtypes and of `training` are not seen.
+    """
+
+    stays = "the places are for notes, and hidden reads say less of the program"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self._tracer = tracer
+        self._seen: set[int] = set()
+        self.marks: list[Mark] = []
+        self.are_hidden = False
+
+    def note(self) -> None:
+        code = id(self._tracer.vm.frame.code) if self._tracer.vm.frame is not None else 0
+        if code not in self._seen:
+            self._seen.add(code)
+            self.marks.append(self._tracer.mark())
