@@ -112,7 +112,7 @@ def _check_call(mod: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict
         around = "The call around this export (torch.vmap, torch.func.grad, ...)"
         instead = "export the module outside of it, and call the exported program inside."
         raise row.error("opaque-transform", row.what.format(function=around), instead, ())
-    return args, dict(kwargs or {})
+    return tuple(args), dict(kwargs or {})  # a named tuple is taken apart by its fields' names
 
 
 def root_of(mod: Any) -> nn.Module | None:

@@ -22,6 +22,9 @@ class NodeContext(Protocol):
     def source_fn_stack(self) -> list[tuple[str, Any]]:
         """(node name, function or module class) pairs as TorchDynamo leaves them; [] leaves the entry out."""
 
+    def annotations(self) -> dict[str, Any]:
+        """The user's own entries of the node (`node.meta["custom"]`); {} leaves the entry out."""
+
     def torch_fn(self) -> tuple[str, str] | None:
         """(unique name, "type.function") of the torch function that was called; None lets the recorder answer."""
 
@@ -82,6 +85,9 @@ class NoContext:
 
     def source_fn_stack(self) -> list[tuple[str, Any]]:
         return []
+
+    def annotations(self) -> dict[str, Any]:
+        return {}
 
     def torch_fn(self) -> tuple[str, str] | None:
         return None

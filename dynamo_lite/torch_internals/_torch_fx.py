@@ -18,6 +18,7 @@ import torch
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx._symbolic_trace import is_fx_symbolic_tracing as is_fx_symbolic_tracing
 from torch.fx.graph import PythonCode
+from torch.fx.traceback import get_current_meta
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
@@ -33,6 +34,7 @@ SYMBOLS = (
     Symbol("torch.fx.graph_module#_lineno_map", "which line of the generated code is which node"),
     Symbol("torch.fx.graph_module#_prologue_start", "where the generated code begins"),
     Symbol("torch.fx.graph#_len", "how many nodes a graph has"),
+    Symbol("torch.fx.traceback:get_current_meta", "the user's entries of nodes, of torch.fx.traceback.annotate"),
     Symbol("torch.fx.node#_args", "a node's arguments"),
     Symbol("torch.fx.node#_kwargs", "a node's keyword arguments"),
     Symbol("torch.fx.node#_update_args_kwargs", "a node's arguments, as its constructor sets them"),
@@ -40,6 +42,7 @@ SYMBOLS = (
 
 __all__ = [
     "GENERATED_FILE",
+    "annotations",
     "call_function",
     "code_on_demand",
     "is_fx_symbolic_tracing",
@@ -63,6 +66,15 @@ def call_function(
     node = graph.create_node("call_function", function, (), {}, name=name)
     node._update_args_kwargs(args, kwargs)
     return node
+
+
+def annotations() -> dict[str, Any]:
+    """The entries of `node.meta["custom"]` that the blocks `with torch.fx.traceback.annotate(...)` around give, without
+    those of torch.compiler.disable, which is such a block around its function."""
+    custom = get_current_meta().get("custom")
+    if not isinstance(custom, dict):
+        return {}
+    return {key: value for key, value in custom.items() if not str(key).startswith("_torchdynamo_disable")}
 
 
 GENERATED_FILE = "<eval_with_key>"

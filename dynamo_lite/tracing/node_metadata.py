@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 from torch import fx
 
-from dynamo_lite.torch_internals._torch_fx import GENERATED_FILE, node_at
+from dynamo_lite.torch_internals._torch_fx import GENERATED_FILE, annotations, node_at
 
 
 class JudgesErrors(TracerView, Protocol):
@@ -110,6 +110,10 @@ class TraceContext:
         has_module = isinstance(getattr(fn, "__module__", None), str)
         source = fn if has_module and type(fn) not in _METHODS else name  # TorchDynamo has methods of tensors by name
         return [(self._name(name, -self._tracer.native_call.serial), source)]
+
+    def annotations(self) -> dict[str, Any]:
+        """Those of `torch.fx.traceback.annotate`, over those of the node that is exported again."""
+        return {**self._reexported.annotations(self._shown(self._tracer.vm.frame)), **annotations()}
 
     def _name(self, base: str, serial: int) -> str:
         known = self._names.get((base, serial))
@@ -255,6 +259,12 @@ class ReexportedNodes:
         node = self._node(frame)
         stack = node.meta.get("nn_module_stack") if node is not None else None
         return dict(stack) if isinstance(stack, dict) and stack and all(map(_is_final, stack.values())) else None
+
+    def annotations(self, frame: Any) -> dict[str, Any]:
+        """The user's entries of the current node in `frame`: a quantizer's, a partitioner's."""
+        node = self._node(frame)
+        custom = node.meta.get("custom") if node is not None else None
+        return dict(custom) if isinstance(custom, dict) else {}
 
     def _node(self, frame: Any) -> fx.Node | None:
         """The node whose line `frame` runs, if that is generated code, and no other than such and torch called it."""

@@ -44,6 +44,17 @@ def demand_equal_sizes(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> N
                 env.demand_if_sure(first, other)
 
 
+def demand_fits(env: TorchShapeEnv, target: Sequence[Any], shapes: Sequence[Sequence[Any]]) -> None:
+    """Records eager's check that tensors of these shapes are broadcast to `target`, a tensor that is changed in place:
+    each size is the target's, or 1. Whether the sizes are equal is not asked."""
+    for shape in shapes:
+        for own, size in zip(reversed(target), reversed(shape)):
+            a, b = env.unwrap(own), env.unwrap(size)
+            hints = env.hint_of(a), env.hint_of(b)
+            if a is not b and None not in hints and (hints[1] == 1 or hints[0] == hints[1]):
+                env.demand(or_(eq(a, b), eq(b, 1)))
+
+
 def _spread_to(env: TorchShapeEnv, one: Any, other: Any) -> Any:
     """The size to which the other is broadcast, whatever they are at run time; None where that is not sure."""
     a, b = env.unwrap(one), env.unwrap(other)

@@ -55,6 +55,9 @@ class ModuleContext:
     def source_fn_stack(self) -> list[tuple[str, Any]]:
         return []
 
+    def annotations(self) -> dict[str, Any]:
+        return {}
+
     def torch_fn(self) -> tuple[str, str] | None:
         return None
 

@@ -174,3 +174,18 @@ class KeepsTheLast(nn.Module):
 def test_the_error_names_a_change_of_the_program_rather_than_torchs() -> None:
     with pytest.raises(GraphBreak, match=r"changes self\.last from 0 to"):
         dynamo_lite.export(KeepsTheLast(), (X,))
+
+
+class ReplacesAnItem(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.items = [1, 2]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.items[1] += 1
+        return x + self.items[1]
+
+
+def test_a_changed_list_is_named_by_its_item() -> None:
+    with pytest.raises(GraphBreak, match=r"changes self\.items\[1\] from 2 to 3"):
+        dynamo_lite.export(ReplacesAnItem(), (torch.ones(2),))

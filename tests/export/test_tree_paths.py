@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,17 @@ def _compare(program: Any, args: Any) -> None:
     ours, theirs = program.module()(*args), Model()(*args)
     assert type(ours) is Named and type(ours["rest"]) is Pair
     torch.testing.assert_close(pytree.tree_leaves(ours), pytree.tree_leaves(theirs))
+
+
+class Arguments(NamedTuple):
+    x: Tensor
+    scale: Tensor
+
+
+def test_a_named_tuple_of_positional_arguments_is_a_tuple() -> None:
+    args = Arguments(torch.randn(2), torch.randn(2))
+    program = dynamo_lite.export(lambda x, y: x * y, args)
+    assert torch.equal(program.module()(*args), args.x * args.scale)
 
 
 def test_paths_are_pytrees_where_it_has_keys() -> None:

@@ -99,6 +99,9 @@ class GraphWriter:
         source = context.source_fn_stack()
         if source:
             meta["source_fn_stack"] = source
+        annotations = context.annotations()
+        if annotations:
+            meta["custom"] = annotations
         meta["torch_fn"] = context.torch_fn() or self._torch_fn(func)
         return node
 

@@ -18,9 +18,9 @@ from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes.packed_sequences import PACK, PAD, RECURRENT
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.kernels import packed_sequences, shape_rules
-from dynamo_lite.capture.operator_rules.table import only_changes
+from dynamo_lite.capture.operator_rules.table import IN_PLACE, only_changes
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
-from dynamo_lite.symbolic_shapes.torch_env.broadcasting import demand_equal_sizes
+from dynamo_lite.symbolic_shapes.torch_env.broadcasting import demand_equal_sizes, demand_fits
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
@@ -39,10 +39,13 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
     if not args or not is_symbolic(args):
         return MISS
     if torch.Tag.pointwise in func.tags or func is _COPY:
-        demand_equal_sizes(env, [arg.shape for arg in args if isinstance(arg, torch.Tensor)])
-        if func._schema.is_mutable and only_changes(func, args, {**kwargs}, env):  # with these sizes being equal
-            increment_version(args[0])
-            return args[0]
+        shapes = [arg.shape for arg in args if isinstance(arg, torch.Tensor)]
+        demand_equal_sizes(env, shapes)
+        if func in IN_PLACE:
+            demand_fits(env, shapes[0], shapes[1:])
+            if only_changes(func, args, {**kwargs}, env):
+                increment_version(args[0])
+                return args[0]
     elif func in _EXPANDS and len(shape := _shape_of(args[1])) >= args[0].dim():
         demand_equal_sizes(env, [args[0].shape, shape])
     if rule is not None:

@@ -12,10 +12,9 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.layouts import broadcast
 from dynamo_lite.capture.operator_rules.operands import Operand, contiguous_strides, is_dense
 from dynamo_lite.capture.operator_rules.pointwise import Gives, can_cast, dtype_of, keeps, overload, promoted
-from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, same
+from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, fits, same
 
 aten = torch.ops.aten
 
@@ -55,11 +54,15 @@ def clamped(self: Operand, min: Any = None, max: Any = None) -> bool:
 
 def _holds(self: Operand, *others: Operand) -> bool:
     """Whether the tensor has a place for each element of the result."""
-    tensors = [other for other in others if isinstance(other, Operand)]
-    sizes = broadcast([self.shape, *(tensor.shape for tensor in tensors)])
-    if sizes is None or not same(sizes, self.shape):
-        return False
-    return same(self.stride, contiguous_strides(self.shape)) or _is_spread(self) or is_dense(self.shape, self.stride)
+    for other in others:
+        if isinstance(other, Operand):
+            if len(other.shape) > len(self.shape):
+                return False
+            if not all(map(fits, reversed(other.shape), reversed(self.shape))):
+                return False
+    # Each of these suffices. The first is decided for most slices: whether one of a size that varies (`x[:, :n]`) is
+    # contiguous is not.
+    return _is_spread(self) or same(self.stride, contiguous_strides(self.shape)) or is_dense(self.shape, self.stride)
 
 
 def _is_spread(self: Operand) -> bool:

@@ -14,7 +14,7 @@ from dynamo_lite.symbolic_shapes.expressions.division import take_out
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.intervals import declared
 from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, maximum, minimum
-from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool, and_, eq, ge
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool, and_, eq, ge, or_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
@@ -251,6 +251,17 @@ def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, Size):
         return isinstance(other, Size) and one.node is other.node
     return not isinstance(other, Size) and one == other
+
+
+def fits(size: Any, target: Any) -> bool:
+    """Whether a dimension of `size` elements is broadcast to `target`, which stays: it has as many, or 1."""
+    sized = next((value for value in (size, target) if isinstance(value, Size)), None)
+    if sized is None or _is_same(size, target):
+        return _is_same(size, target) or bool(size == 1)
+    verdict = sized.env.memo.decide(or_(eq(_node(size), _node(target)), eq(_node(size), 1)))
+    if verdict is None:
+        raise Undecided
+    return verdict
 
 
 def has(sizes: Any, number: int) -> bool:

@@ -33,7 +33,7 @@ from dynamo_lite.capture.operator_rules import (
     views,
 )
 from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs
-from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, reader
+from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, reader, same
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
@@ -107,6 +107,17 @@ def result_of(
     return Result(type(outs), tuple([_like(out, device, grows) for out in several]))
 
 
+def _may_overlap(changed: torch.Tensor, other: torch.Tensor, read: Callable[[Any], Any] | None) -> bool:
+    """Whether torch might refuse `other` beside the tensor that is changed: if they share memory, and are not one view
+    of it (`x[:n] += 1` writes a slice to itself; ATen/MemoryOverlap.cpp)."""
+    if changed is other or storage_key(changed) != storage_key(other):
+        return False
+    if changed.dtype is not other.dtype:
+        return True
+    one, two = ([*tensor.shape, *tensor.stride(), tensor.storage_offset()] for tensor in (changed, other))
+    return not (same(one, two) if read is None else same([*map(read, one)], [*map(read, two)]))
+
+
 def only_changes(
     func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], env: TorchShapeEnv | None = None
 ) -> bool:
@@ -126,14 +137,13 @@ def only_changes(
         named = {name: _described(value, operands, read, takes_complex) for name, value in kwargs.items()}
         if any(operand.device != operands[0].device for operand in operands) or not rule(*given, **named):
             return False
+        if any(_may_overlap(args[0], tensor, read) for tensor in tensors_among(args)):
+            return False
     except (_Unknown, Undecided):
         return False
     changed = args[0]
     if changed.constant is not None:
         return False  # FakeTensorMode knows its value, and what becomes of that
-    memory = storage_key(changed)
-    if any(t is not changed and storage_key(t) == memory for t in tensors_among(args)):
-        return False  # torch refuses some overlaps (MemoryOverlap.cpp)
     if not any(operand.requires_grad for operand in operands):
         return True
     return changed.requires_grad and not changed.is_leaf and base_of(changed) is None

@@ -61,6 +61,7 @@ def error(tracer: TracerView, change: Change, reason: str | None = None) -> Grap
     """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     if isinstance(change.new, HiddenValue):
         return tracer.refusal(change.new.id, change.mark, **change.new.names)
+    change = _of_one_item(change)
     target = describe_target(tracer, change)
     registry = registries_of(tracer.root).get(id(change.owner))
     if registry is not None and registry[0] == "_parameters":
@@ -70,6 +71,17 @@ def error(tracer: TracerView, change: Change, reason: str | None = None) -> Grap
         return tracer.refusal("new-state-tensor", change.mark, target=target, why=why)
     texts = {"old": describe(change.old), "new": describe(change.new)}
     return tracer.refusal("python-state", change.mark, target=target, **texts)
+
+
+def _of_one_item(change: Change) -> Change:
+    """The change of a list that keeps its length as that of the first item which is another object."""
+    old, new = change.old, change.new
+    if change.part != "items" or change.key is not None or type(old) is not list or type(new) is not list:
+        return change
+    index = next((index for index, (was, now) in enumerate(zip(old, new)) if was is not now), None)
+    if index is None or len(old) != len(new):
+        return change
+    return change._replace(key=index, old=old[index], new=new[index])
 
 
 class NameRoots(Protocol):
