@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from dynamo_lite.capture import layout_sources
 from dynamo_lite.capture._torch import (
     FakeTensor,
     HigherOrderOperator,
@@ -280,7 +281,7 @@ _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.de
 
 
 def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    recorder.layout.asked.add("strides" if args or kwargs else "contiguity")
+    layout_sources.ask(recorder, "layout" if args or kwargs else "contiguity", tensor)
     if recorder.env is None:
         return tensor.is_contiguous(*args, **kwargs)
     with recorder.env.exactly():
@@ -295,21 +296,26 @@ def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any
 
 
 def _is_dense(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
-    recorder.layout.asked.add("strides")
+    layout_sources.ask(recorder, "layout", tensor)
     return bool(torch.ops.aten.is_non_overlapping_and_dense.default(tensor))
 
 
 def _stride(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    recorder.layout.asked.add("strides")
+    layout_sources.ask(recorder, "strides", tensor, _dimensions(tensor, *args, **kwargs))
     # The strides of a tensor without elements are not the products of its sizes (symbolic_shapes/torch_env/env.py).
     if recorder.env is not None and tensor._has_symbolic_sizes_strides:
         recorder.env.expect_true(recorder.env.unwrap(tensor.numel() != 0))
     return tensor.stride(*args, **kwargs)
 
 
+def _dimensions(tensor: torch.Tensor, dim: Any = None) -> list[int] | None:
+    """The dimensions whose strides `Tensor.stride` returns; None for all of them."""
+    return [dim % tensor.dim()] if type(dim) is int and -tensor.dim() <= dim < tensor.dim() else None
+
+
 def _asking_strides(fn: Callable[..., Any]) -> Callable[..., Any]:
     def ask(recorder: OperatorRecording, *args: Any, **kwargs: Any) -> Any:
-        recorder.layout.asked.add("strides")
+        layout_sources.ask(recorder, "strides", args[0])
         with nullcontext() if recorder.env is None else recorder.env.inside_torch():
             return recorder.eagerly(partial(fn, **kwargs), *args)
 
@@ -317,22 +323,22 @@ def _asking_strides(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _storage_offset(recorder: OperatorRecording, tensor: torch.Tensor) -> Any:
-    recorder.layout.asked.add("offset")
+    layout_sources.ask(recorder, "offset", tensor)
     return tensor.storage_offset()
 
 
 def _is_conj(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
-    recorder.layout.asked.add("conj")
+    recorder.layout.ask("conj")
     return torch.is_conj(tensor)
 
 
 def _is_inference(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
-    recorder.layout.asked.add("inference")
+    recorder.layout.ask("inference")
     return torch.is_inference(tensor)
 
 
 def _is_neg(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
-    recorder.layout.asked.add("neg")
+    recorder.layout.ask("neg")
     return torch.is_neg(tensor)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import torch
 
-from dynamo_lite.capture import in_place_checks
+from dynamo_lite.capture import in_place_checks, layout_sources
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.constant_values import READS_DATA
 from dynamo_lite.capture.fakes import static_cache
@@ -219,7 +219,7 @@ def _check_shapes(recorder: OperatorRecording, call: RecordedCall, out: Any) -> 
 def _asked(recorder: OperatorRecording, call: RecordedCall, out: Any) -> Any:
     question = call.facts.question
     assert question is not None
-    recorder.layout.asked.add(question)
+    layout_sources.ask(recorder, question, call.args[0])
     return out
 
 

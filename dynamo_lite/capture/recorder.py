@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import in_place_checks
+from dynamo_lite.capture import in_place_checks, layout_sources
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -41,7 +41,7 @@ from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.in_place_checks import written
 from dynamo_lite.capture.kernels import collectives, eager_errors, number_arguments, symbolic_kernels, withheld_errors
 from dynamo_lite.capture.kernels.autocast_regions import AutocastRegions
-from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
+from dynamo_lite.capture.kernels.layout_questions import FAILS_BY_LAYOUT, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
@@ -177,8 +177,8 @@ class Recorder(InputLifter):
         facts = call.facts
         if not (facts.sees_memory or (call.is_known and facts.has_no_kernel)):
             self.raise_withheld(call.func, call.args, call.kwargs, call.is_known and facts.is_elementwise)
-        if facts.fails_by_layout:
-            self.layout.tried(call.func, lambda: self.context.goes_on(frozenset({RuntimeError})))
+        if facts.fails_by_layout and self.context.goes_on(frozenset({RuntimeError})):
+            layout_sources.tried(self, call.func, call.args)
 
     def compares_equal(self, func: OpOverload, args: Sequence[Any]) -> bool:
         """Whether an operator compares tensors that are equal for all sizes."""
@@ -271,7 +271,8 @@ class Recorder(InputLifter):
     def _operator_failed(
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
     ) -> NoReturn:
-        self.layout.tried(func, lambda: True)
+        if func in FAILS_BY_LAYOUT:
+            layout_sources.tried(self, func, args)
         if not eager_errors.lacks_no_kernel(func, args, kwargs, error):
             refusal = missing_data(func, error)
             if refusal is not None:

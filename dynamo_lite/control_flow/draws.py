@@ -166,7 +166,7 @@ def _is_laid_out_as_known(tracer: Forking, node: fx.Node, level: Level) -> bool:
         outside: Any = outer.get(one, recorder.levels.captured_by(one))
         fake: Any = recorder.known_stand_in(outside) if is_tensor(outside) else one.meta.get("val")
         if is_carried or (one.op == "placeholder" and is_tensor(fake) and recorder.layout.is_input(fake)):
-            recorder.layout.asked.add("contiguity")
+            recorder.layout.ask("contiguity")
         elif one not in seen and one.target not in CONTIGUOUS_RESULTS:
             todo += [*one.all_input_nodes, *(recorder.levels.nodes_of(fake) if is_tensor(outside) else ())]
         seen.add(one)

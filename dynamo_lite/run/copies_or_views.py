@@ -20,11 +20,10 @@ from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, subgraphs, written_arguments
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS, COPIES_OR_VIEWS, Copy, joined
+from dynamo_lite.capture.layout_sources import ask_to_view
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
-from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 
 
 def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
@@ -40,7 +39,7 @@ def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
         if env is not None and copy.layout is not None:
             _ask(env, copy.layout, copy.where)
         else:
-            recorder.layout.asked.add("strides")
+            recorder.layout.ask("layout")
 
 
 def depends_on_side(
@@ -141,17 +140,11 @@ def _memory(value: object) -> list[int]:
 
 
 def _ask(env: TorchShapeEnv, layout: Iterable[Iterable[Any]], line: Origin | None) -> None:
-    """It is a copy, or a view, as in the example. (Of data's sizes only run time knows, as in the kernel.)"""
+    """It is a copy, or a view, as in the example."""
     sizes, strides, shape = ([env.unwrap(size) for size in part] for part in layout)
-    if any(env.hint_of(size) is None for size in (*sizes, *strides, *shape)):
-        return
     assert line is not None
     was, env.where = env.where, lambda: line
     try:
-        with env.exactly():
-            if sizes == shape:
-                bool(env.wrap(QUESTIONS["is_contiguous"](sizes, strides)))
-            else:
-                view_kernel.asks_to_view(env, sizes, strides, shape)
+        ask_to_view(env, sizes, strides, shape)
     finally:
         env.where = was

@@ -68,6 +68,11 @@ def view(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout
     return None if strides is None else (wanted, strides)
 
 
+def is_view(sizes: list[Int], strides: list[Int], shape: list[Int]) -> bool:
+    """Whether memory with this layout can be viewed as `shape` whatever the sizes are."""
+    return _strides(sizes, strides, shape) is not None
+
+
 def asks_to_view(env: Environment, sizes: list[Int], strides: list[Int], shape: list[Int]) -> bool:
     """Whether memory with this layout can be viewed as `shape` in the example (at::detail::computeStride): the
     comparisons of sizes on the way become guards, so that it is the same in each call."""

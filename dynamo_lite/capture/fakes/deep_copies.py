@@ -77,7 +77,8 @@ def _within_copied_memory(
         raise CaptureError(
             "no-meta-kernel", what, "copy the tensor that has all of it first", {"operator": "deepcopy", "reason": what}
         )
-    recorder.layout.asked |= {"strides", "offset"}
+    recorder.layout.ask("strides")
+    recorder.layout.ask("offset")
     sizes, strides = tuple(tensor.shape), tensor.stride()
     with torch.no_grad():
         return known.copied.as_strided(sizes, strides, start - known.start).detach()
@@ -87,7 +88,8 @@ def _copied(recorder: OperatorRecording, base: torch.Tensor) -> _CopiedMemory:
     start, end = _extent(base)
     source = base.detach()
     if _may_have_gaps(base, end - start):  # clone() would give it other strides
-        recorder.layout.asked |= {"strides", "offset"}
+        recorder.layout.ask("strides")
+        recorder.layout.ask("offset")
         memory = source.as_strided((end - start,), (1,), start).clone()
         return _CopiedMemory(base, memory.as_strided(tuple(base.shape), base.stride(), 0).detach(), start, end)
     return _CopiedMemory(base, source.clone(), start, end)

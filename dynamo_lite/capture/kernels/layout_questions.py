@@ -52,7 +52,7 @@ Linear.cpp, layer_norm.cpp, Embedding.cpp; torch 2.13.0)."""
 
 
 class LayoutQuestions:
-    """asked: "contiguity", "strides", "offset", "memory": what the program requires to be as in the example.
+    """asked: what the program requires to be as in the example (`Asked`).
 
     chooses: whether an operator has returned a view or a copy depending on layout.
     copies: results that may be views in other calls, unless of an input (run/copies_or_views.py).
@@ -62,7 +62,7 @@ class LayoutQuestions:
 
     def __init__(self, env: TorchShapeEnv | None, restart: Callable[[Inexact], NoReturn]) -> None:
         self._env, self._restart = env, restart
-        self.asked: set[str] = set()
+        self.asked: set[Asked] = set()
         self.unasked: set[str] = set()
         self._open: dict[int, list[_Open]] = {}  # by memory: the dependencies that apply once sharing matters
         self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
@@ -72,6 +72,10 @@ class LayoutQuestions:
         self.knows_copies = True
         self._inputs: frozenset[int] = frozenset()
         self._told_apart: set[int] = set()  # memory of tensors whose attributes differ from those of a copy
+
+    def ask(self, question: str, input: int | None = None, dim: int | None = None) -> None:
+        """The program depends on a property of the inputs' layout, as `Asked` describes it."""
+        self.asked.add(Asked(question, input, dim))
 
     def expect(self, inputs: Iterable[Any]) -> None:
         """Sets the inputs of the program."""
@@ -127,17 +131,13 @@ class LayoutQuestions:
     def memory_matters(self, operands: Iterable[Any]) -> None:
         """The program goes on otherwise if the memory around these is smaller or larger."""
         if any(isinstance(x, FakeTensor) and self.is_input(x) for x in operands):
-            self.asked |= {"offset", "memory"}
+            self.ask("offset")
+            self.ask("memory")
 
-    def tried(self, func: Any, goes_on: Callable[[], bool]) -> None:
-        """An operator is called, or has failed. goes_on: whether the program does where it fails."""
-        if func in FAILS_BY_LAYOUT and goes_on():
-            self.asked.add("strides")
-
-    def asked_for_base(self, tensor: torch.Tensor) -> None:
-        """The program checks whether a tensor is a view, which for `reshape` depends on its argument's layout."""
-        if self.chooses and not self.is_input(tensor):
-            self.asked.add("strides")
+    def tried(self, func: Any) -> None:
+        """An operator is called, and the program goes on if it fails."""
+        if func in FAILS_BY_LAYOUT:
+            self.ask("strides")
 
     def returned(self, results: Iterable[torch.Tensor], held: Iterable[Any]) -> None:
         """These tensors are the program's results; `held` are parameters, buffers and constants that it reads.
@@ -177,7 +177,7 @@ class LayoutQuestions:
                     continue  # the caller gets what eager gives
                 if one.is_one:
                     self._restart(Inexact(f"the result of contiguous() is {use}", knows_copies=False))
-                self.asked.add(one.question)
+                self.ask(one.question)
                 if self._env is not None and one.layout is not None:  # the kernel's answer was for large sizes
                     sizes, strides = ([self._env.unwrap(n) for n in part] for part in one.layout)
                     question = QUESTIONS["is_contiguous"](sizes, strides)
@@ -193,6 +193,19 @@ def joined(keys: set[int], groups: Iterable[set[int]]) -> set[int]:
         before = len(found)
         found = found.union(*(group for group in groups if group & found))
     return found
+
+
+class Asked(NamedTuple):
+    """A property of the inputs' memory layout.
+
+    question: "contiguity"; "layout", the strides of dimensions of two or more elements; "strides"; "offset"; "memory",
+    its size; "conj", "neg", "inference". input: the number of the input, None for each. dim: of the strides, that of
+    this dimension; None for all.
+    """
+
+    question: str
+    input: int | None
+    dim: int | None
 
 
 class Copy(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture import layout_sources
 from dynamo_lite.capture.fakes import results, stand_in_names
 from dynamo_lite.capture.fakes.data_assignment import shows_same
 from dynamo_lite.interpreter import datamodel
@@ -89,7 +90,7 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
         tracer.refuse("unrecordable-id", function="Tensor._cdata")
     if key == "_base":
         base = results.base_of(owner)
-        tracer.recorder.layout.asked_for_base(owner)
+        layout_sources.asked_for_base(tracer.recorder, owner)
         autograd_nodes.check_base(tracer, owner, base)
         return tracer.recorder.original(base)
     return stand_in_names.as_of_tensors(real_type(owner), owner, value) if is_fake(owner) else value

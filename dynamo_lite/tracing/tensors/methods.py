@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture import layout_sources
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import Step, TracerView
@@ -47,7 +48,7 @@ def call_is_view(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     number = tracer.recorder.input_number(args[0])
     if number is not None:
         return autograd_nodes.is_view(tracer, number)
-    tracer.recorder.layout.asked_for_base(args[0])
+    layout_sources.asked_for_base(tracer.recorder, args[0])
     return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
 
 
