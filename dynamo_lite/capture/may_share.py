@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.remade_views import RemadeView
 from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -38,13 +39,15 @@ _aten = torch.ops.aten
 @dataclass(frozen=True)
 class SharedPair:
     """`result` is `other` in eager if `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; if it is None,
-    the condition is unknown. `version`: the predicate's at the branch; None for an inference tensor, which has none."""
+    the condition is unknown. `version`: the predicate's at the branch; None for an inference tensor, which has none.
+    `remade`: how `other` is made again, if it is a view that a side has made."""
 
     result: torch.Tensor
     other: torch.Tensor
     predicate: Any = None
     truth: bool = True
     version: int | None = 0
+    remade: RemadeView | None = None
 
     def from_(self, key: int) -> tuple[torch.Tensor, torch.Tensor]:
         """(the tensor in the memory `key`, the one that it may be)"""
@@ -114,11 +117,17 @@ class MayShare:
         """Whether a tensor (a fake one) may be an item of such a list. In eager it is the same object each time."""
         return bool(self._listed) and tensor.layout is torch.strided and storage_key(tensor) in self._listed
 
-    def note_branch(self, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
-        """`result` would be the first of the `sides` where `predicate` is true, and the second where it is not."""
-        version = version_of(predicate) if isinstance(predicate, torch.Tensor) else 0
-        for truth, other in zip((True, False), sides):
-            self._add(SharedPair(result, other, predicate, truth, version))
+    def note_branch(
+        self,
+        result: torch.Tensor,
+        sides: Sequence[torch.Tensor],
+        predicate: Any,
+        remade: Sequence[RemadeView | None] = (None, None),
+    ) -> None:
+        """`result` would be the first of the `sides` where `predicate` is true, and the second where it is not. remade:
+        how these are views that the sides have made."""
+        for truth, other, view in zip((True, False), sides, remade):
+            self.note_told(result, other, predicate, truth, view)
 
     def _add(self, pair: SharedPair) -> None:
         one, other = storage_key(pair.result), storage_key(pair.other)
@@ -127,9 +136,17 @@ class MayShare:
                 self._pairs.setdefault(key, []).append(pair)
                 self._added.append(key)
 
-    def note_told(self, result: torch.Tensor, other: torch.Tensor, holds: Any, truth: bool = True) -> None:
+    def note_told(
+        self,
+        result: torch.Tensor,
+        other: torch.Tensor,
+        holds: Any,
+        truth: bool = True,
+        remade: RemadeView | None = None,
+    ) -> None:
         """`result` is `other` in eager if `holds` (a tensor of no dimensions, or a SymBool) is `truth`."""
-        self._add(SharedPair(result, other, holds, truth, version_of(holds) if isinstance(holds, torch.Tensor) else 0))
+        version = version_of(holds) if isinstance(holds, torch.Tensor) else 0
+        self._add(SharedPair(result, other, holds, truth, version, remade))
 
     def counterparts(self, tensor: torch.Tensor) -> list[SharedPair]:
         """The pairs whose result has the memory of `tensor`."""
@@ -212,7 +229,7 @@ class MayShare:
     def _unsure(self, key: int) -> set[int]:
         """The memory that may be the same by a pair without a known condition, or by further ones behind it."""
         steps = [step for state in self._closure({(key, False)}) for step in self._steps(*state)]
-        unknown = {(there, rises) for pair, there, rises in steps if there != key and not self.is_known(pair)}
+        unknown = {(there, rises) for pair, there, rises in steps if there != key and not self._can_carry(pair)}
         return {there for there, _ in self._closure(unknown, without=key)}
 
     def _ways(self, key: int) -> Iterator[_Way]:
@@ -222,17 +239,21 @@ class MayShare:
         while todo and count <= _WAYS:
             way, at, rose, passed = todo.pop(0)
             for pair, there, rises in self._steps(at, rose):
-                if there not in passed and self.is_known(pair):
+                if there not in passed and self._can_carry(pair):
                     count += 1
                     further = (*way, (pair, at))
                     yield further
                     todo.append((further, there, rises, passed | {there}))
 
     def is_known(self, pair: SharedPair) -> bool:
+        """Whether the program has both tensors of a pair, and the condition on which they are one."""
+        return pair.remade is None and self._can_carry(pair)
+
+    def _can_carry(self, pair: SharedPair) -> bool:
         """Whether the program can give one of a pair the value of the other, where they are one tensor."""
         if pair.predicate is None or not _is_same_kind(pair.result, pair.other):
             return False
-        needed = [pair.result, pair.other]
+        needed = [pair.result, pair.other if pair.remade is None else pair.remade.base]
         if isinstance(pair.predicate, torch.Tensor):
             needed.append(pair.predicate)
             if pair.version is None or version_of(pair.predicate) != pair.version:
@@ -247,13 +268,23 @@ class MayShare:
             holds, truth = self._predicate(way[-1][0]), way[-1][0].truth
             if len(steps) > 1:
                 holds, truth = self.all_hold([step for step, _ in steps]), True
-            source, target = way[-1][0].from_(way[-1][1])
+            source, target = self._with_remade(*way[-1])
             if target.requires_grad and not written.requires_grad:  # autograd has not seen the write
                 source, target = (self._run(_aten.detach.default, tensor) for tensor in (source, target))
             elif torch.is_grad_enabled() and (target.requires_grad is not source.requires_grad or _is_leaf(target)):
                 raise SharedWrite(False)
             pair = (source, target) if truth else (target, source)
             self._run(_aten.copy_.default, target, self._run(_aten.where.self, holds, *pair))
+
+    def _with_remade(self, pair: SharedPair, left_from: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """`from_`, with a view that a side has made as a tensor of the current level."""
+        view = pair.remade
+        if view is None:
+            return pair.from_(left_from)
+        made = view.make(lambda func, args: self._run(func, *args))
+        if made is None or (torch.is_grad_enabled() and made.requires_grad and _is_leaf(view.base)):
+            raise SharedWrite(False)
+        return replace(pair, other=made).from_(left_from)
 
     def all_hold(self, pairs: Iterable[SharedPair]) -> torch.Tensor:
         """Whether each pair is one tensor, as a tensor of no dimensions."""

@@ -18,6 +18,7 @@ from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.remade_views import RemadeView, remade_view
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
 from dynamo_lite.control_flow import draws, gradients, operand_views, wide_integers
@@ -116,6 +117,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
         return "nothing: both sides leave the same"
     told, last_target = _told(tracer, merge, left, right), len(pairs)
+    remade = [_remade(tracer, pair, (left, right)) for pair in pairs]
     if told is not None:
         pairs += same_memory.as_results(tracer, told.returned(), (left, right))
     layouts = [kind == "tensor" and not _same_layout(a, b) for kind, a, b in pairs]
@@ -151,11 +153,11 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     write_back(tracer, targets, decoded[len(merge.pairs) : last_target], required[len(merge.pairs) :])
     if told is not None:
         same_memory.note(tracer, told, _of_branch(tracer, predicate), decoded, decoded[last_target : len(given)])
-    for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
+    for (kind, a, b), result, views in zip(given[: len(merge.pairs)], decoded, remade):
         if kind == "tensor":
             layouts_of_sides.compare(tracer, a, b, result)
             if told is None:
-                _note_branch(tracer, result, (a, b), predicate)
+                _note_branch(tracer, result, (a, b), predicate, views)
             answers.note(tracer, a, b, result)
     return f"torch.cond with {len(given)} result{'s' if len(given) != 1 else ''}"
 
@@ -405,13 +407,29 @@ def note_list(tracer: Forking, rows: torch.Tensor) -> None:
     may_share.note_list(tracer.recorder.known_stand_in(rows))
 
 
-def _note_branch(tracer: Forking, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
+_Remade = Sequence[RemadeView | None]
+
+
+def _remade(tracer: Forking, pair: _Values, sides: tuple[Side, Side]) -> _Remade:
+    """How the tensors of both sides are views that these have made of tensors from around them."""
+    kind, *values = pair
+    if kind != "tensor":
+        return (None, None)
+    recorder = tracer.recorder
+    fakes = [recorder.known_stand_in(value) for value in values]
+    return [None if recorder.levels.sees(f) else remade_view(side.level, f) for side, f in zip(sides, fakes)]
+
+
+def _note_branch(
+    tracer: Forking, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any, remade: _Remade
+) -> None:
     recorder = tracer.recorder
     assert recorder.may_share is not None
     recorder.may_share.note_branch(
         recorder.known_stand_in(result),
         [recorder.known_stand_in(side) for side in sides],
         _of_branch(tracer, predicate),
+        remade,
     )
 
 

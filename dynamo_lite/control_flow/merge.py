@@ -187,11 +187,15 @@ class Merge:
 
 
 def has_one_on_one_side(left: Any, right: Any) -> bool:
-    """Whether two tensors differ in a size that is 1 in one of them, and another number in the other one: what the
-    result's size means is open."""
+    """Whether two tensors differ in a size that is 1 in one of them, and another number, or a symbolic size, in the
+    other one: what the result's size means is open."""
     if not (is_tensor(left) and is_tensor(right)) or left.dim() != right.dim():
         return False
-    return any(type(a) is type(b) is int and (a == 1) != (b == 1) for a, b in zip(left.shape, right.shape))
+    return any(_is_one(a) != _is_one(b) for a, b in zip(left.shape, right.shape))
+
+
+def _is_one(size: Any) -> bool:
+    return type(size) is int and size == 1
 
 
 # -- rules: (merge, left, right) → a plan, or None to leave the pair to the next rule; raises Differs ------------------

@@ -158,9 +158,13 @@ def namespace_of(owner: Any) -> dict[str, Any] | None:
 
 
 def _tensors(tracer: Forking) -> Iterator[torch.Tensor]:
-    """Yield the tensors reachable from the program's frames and from objects that it changed. (Globals hold objects
-    that existed before the call, or those that the program stored there: these are in the journal.)"""
-    for owner, _ in _walk(tracer, [*frames_of(tracer), *_changed(tracer)]):
+    """Yield the tensors reachable from the program's frames and from older objects that it changed. (Globals hold
+    objects that existed before the call, or those that the program stored there: these are in the journal. So are new
+    classes that it changed, whose attributes are not looked at otherwise.)"""
+    changed = [*_changed(tracer)]
+    old = tracer.writes.old_among(changed)
+    kept = [owner for owner in changed if id(owner) in old or isinstance(owner, type)]
+    for owner, _ in _walk(tracer, [*frames_of(tracer), *kept]):
         if is_tensor(owner):
             yield owner
 

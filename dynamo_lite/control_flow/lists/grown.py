@@ -21,9 +21,10 @@ from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_WHY = (
-    "a list whose length depends on the data is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
-)
+_USED = "is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
+_WHY = f"a list whose length depends on the data {_USED}"
+_FILLED = f"a list that a loop has filled {_USED}"
+"""Its length is a number, but its items are rows of a tensor."""
 
 
 class WantsLast(BeginsAgain):
@@ -54,7 +55,8 @@ class GrownList(list[Any]):
         return parts
 
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        self.tracer.refuse("branch-unsupported", why=_WHY)
+        why = _FILLED if type(self.certain_length()) is int else _WHY
+        self.tracer.refuse("branch-unsupported", why=why)
 
     @property
     def numbers(self) -> type | None:

@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.remade_views import RemadeView, remade_view
 from dynamo_lite.capture.may_share import SharedPair
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Side
@@ -71,10 +72,12 @@ class Flag:
 
 @dataclass
 class Told:
-    """The flags of all results, and (result, another one or a tensor) of which the condition is not known."""
+    """The flags of all results, and (result, another one or a tensor) of which the condition is not known. views:
+    (result, the view that a side has made of an outer tensor, the truth of that side)."""
 
     flags: list[Flag]
     open: list[tuple[int, Any]]
+    views: list[tuple[int, RemadeView, bool]]
 
     def returned(self) -> list[Flag]:
         """The flags that the sides have to return."""
@@ -89,9 +92,17 @@ def told(tracer: Forking, pairs: _Pairs, sides: tuple[Side, Side]) -> Told:
     ]
     flags: list[Flag] = []
     still_open: list[tuple[int, Any]] = []
+    views: list[tuple[int, RemadeView, bool]] = []
     for index in rows:
         both = [side[index] for side in found]
-        still_open += [(index, tensor) for origins in both for tensor in origins.open]
+        for truth, side, origins, own in zip((True, False), sides, both, pairs[index][1:]):
+            for tensor in origins.open:
+                is_own = tensor is tracer.recorder.known_stand_in(own)
+                view = remade_view(side.level, tensor) if is_own else None
+                if view is None:
+                    still_open.append((index, tensor))
+                else:
+                    views.append((index, view, truth))
         for outer in {id(tensor): tensor for origins in both for tensor, _ in origins.outer}.values():
             one, other = ([way for tensor, way in origins.outer if tensor is outer] for origins in both)
             flags.append(Flag(index, outer, (one, other)))
@@ -101,7 +112,7 @@ def told(tracer: Forking, pairs: _Pairs, sides: tuple[Side, Side]) -> Told:
             still_open.append((index, later))
         elif any(shared):
             flags.append(Flag(index, later, (shared[0] or [], shared[1] or [])))
-    return Told(flags, still_open)
+    return Told(flags, still_open, views)
 
 
 def _origins(tracer: Forking, side: Side, tensor: Any, before: Sequence[torch.Tensor] = ()) -> _Origins:
@@ -189,6 +200,8 @@ def note(tracer: Forking, made: Told, predicate: Any, results: Sequence[Any], fl
             may_share.note_told(*pair, predicate, truth=bool(known[0]))
     for result, other in made.open:
         may_share.note(tensor(result), [tensor(other)])
+    for result, view, truth in made.views:
+        may_share.note_told(tensor(result), view.view, predicate, truth, view)
 
 
 def are_one(tracer: Forking, one: torch.Tensor, other: torch.Tensor) -> Any:

@@ -221,7 +221,10 @@ SHOW_ORDER: Final[dict[int, Step]] = dict.fromkeys(
             *(list, tuple, iter, enumerate, zip, map, filter, set.pop, list.extend, str.join),
             *(functools.reduce, collections.deque, collections.deque.extend, *_ITERTOOLS),
             *(heapq.nlargest, heapq.nsmallest, heapq.merge, dict.__dict__["fromkeys"]),
-            *(set.__iter__, frozenset.__iter__, collections.OrderedDict.__dict__["fromkeys"]),
+            *(set.__iter__, frozenset.__iter__, collections.OrderedDict.__dict__["fromkeys"], list.__iadd__),
+            *(collections.Counter, collections.Counter.update, collections.Counter.subtract, list.__setitem__),
+            *(collections.UserList, collections.UserList.extend, collections.UserList.__iadd__),
+            *(nn.ModuleList, nn.ModuleList.extend, nn.ParameterList, nn.ParameterList.extend),
             collections._count_elements,  # type: ignore[attr-defined]
         ),
     ),

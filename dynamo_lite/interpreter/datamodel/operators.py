@@ -7,6 +7,7 @@ NotImplemented, in-place fallback, CPython's TypeErrors) and enters Python dunde
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections.abc import Callable
 from enum import Enum
@@ -87,6 +88,8 @@ def _inplace(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
     def change(vm: Any, a: Any, b: Any) -> Any:
         if vm.before_write is not None and type(a) not in _NUMBERS:
             vm.before_write("inplace", a, symbol, b)
+        if isinstance(b, (set, frozenset)) and isinstance(a, (list, collections.deque)) and vm.on_look is not None:
+            vm.on_look("items", b)  # the list takes them in the set's order
         return binary(vm, a, b)
 
     return change

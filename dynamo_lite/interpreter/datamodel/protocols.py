@@ -73,6 +73,8 @@ def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
     if (kind is dict or kind is list) and type(key) in _KEYS and type(key) is not slice:
         container[key] = value
     else:
+        if type(key) is slice and isinstance(value, (set, frozenset)) and vm.on_look is not None:
+            vm.on_look("items", value)  # a list takes them in the set's order
         _arm_key(vm, kind, key)
         vm.trampolines.apply_shallow(operator.setitem, container, key, value)
 

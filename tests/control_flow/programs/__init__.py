@@ -27,6 +27,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     sizes,
     sorting,
     told_apart,
+    views,
     waiting_generators,
 )
 from tests.control_flow.programs.table import PROGRAMS, Program

@@ -57,7 +57,7 @@ class write_through_a_view(nn.Module):
         return a, y
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class other_is_a_view(nn.Module):
     def forward(self, x):
         a = x * 2
@@ -66,7 +66,7 @@ class other_is_a_view(nn.Module):
         return a, row.sum()
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class base_of_a_view_is_written(nn.Module):
     def forward(self, x):
         a = x * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from tests.control_flow.programs.table import call, program
+from tests.control_flow.programs.table import MIX, NEG, POS, call, program
 
 TIME = {"dynamic_shapes": {"x": {0: torch.export.Dim.DYNAMIC}}}
 LENGTHS = tuple(call(torch.randn(n, 2, 3, generator=torch.Generator().manual_seed(n))) for n in (5, 1, 8, 2))
@@ -260,3 +260,25 @@ class reversed_and_changed(nn.Module):
         outs = outs[::-1]
         outs[-1].add_(1)
         return b, torch.stack(outs)
+
+
+@program(*LENGTHS, kw=TIME, no_grad=True)
+class reversed_list_of_which_an_item_is_changed(nn.Module):
+    """The list that was reversed is held by nothing any more."""
+
+    def forward(self, x):
+        outs = []
+        for row in x:
+            outs.append(row * 2)
+        outs = outs[::-1]
+        outs[-1].add_(1)
+        return torch.stack(outs)
+
+
+@program(call(POS), call(NEG), call(MIX), call(NEG[:2]), call(POS.repeat(2, 1)), kw=TIME)
+class mean_of_the_rows_or_the_rows(nn.Module):
+    """A size of 1 is broadcast on one side; the other has a dynamic one."""
+
+    def forward(self, x):
+        mean = x.mean(0, True) if x.sum() > 0 else x
+        return x + mean
