@@ -163,9 +163,10 @@ bench: $(STAMP) ## the benchmarks of benchmarks/results
 	$(RUN) benchmarks/export_time.py
 	$(RUN) benchmarks/scaling.py
 
-tables: $(STAMP) ## every benchmark of benchmarks/tables.toml on this commit, for hours; a page of their tables in build/tables
+tables: $(STAMP) ## every benchmark of benchmarks/tables.toml on this commit, for hours; a page of their tables in build/tables, and docs/benchmarks.md
 	@$(RUN) tools/tables.py run
 	@$(RUN) tools/tables.py page
+	@$(RUN) -m benchmarks.page
 
 tables-smoke: $(STAMP) ## a small part of each: does it run, and print tables of the form of benchmarks/results? (2 minutes)
 	@$(RUN) tools/tables.py smoke --jobs $(WORKERS) --seconds 280
