@@ -101,7 +101,8 @@ def quote(file: str, pattern: str) -> Any:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The functions by which a template looks figures up."""
     made = Environment(autoescape=False, undefined=StrictUndefined, keep_trailing_newline=True)
     made.globals.update(cell=cell, cells=cells, column=column, quote=quote, zip=zip)
     made.filters["number"] = lambda value: f"{int(value):,}"
@@ -109,7 +110,7 @@ def _environment() -> Environment:
 
 
 def _rendered(template: str) -> str:
-    return _environment().from_string(template).render()
+    return environment().from_string(template).render()
 
 
 def page() -> str:
