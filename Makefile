@@ -163,9 +163,10 @@ bench: $(STAMP) ## the benchmarks of benchmarks/results
 	$(RUN) benchmarks/export_time.py
 	$(RUN) benchmarks/scaling.py
 
-tables: $(STAMP) ## every benchmark of benchmarks/tables.toml on this commit, for hours; a page of their tables in build/tables
+tables: $(STAMP) ## every benchmark of benchmarks/tables.toml on this commit, for hours; a page of their tables in build/tables, and docs/benchmarks.md
 	@$(RUN) tools/tables.py run
 	@$(RUN) tools/tables.py page
+	@$(RUN) -m benchmarks.page
 
 tables-smoke: $(STAMP) ## a small part of each: does it run, and print tables of the form of benchmarks/results? (2 minutes)
 	@$(RUN) tools/tables.py smoke --jobs $(WORKERS) --seconds 280
@@ -173,11 +174,12 @@ tables-smoke: $(STAMP) ## a small part of each: does it run, and print tables of
 mutants: $(STAMP) ## does a test see each change of the reasoning on sizes? (benchmarks/results/mutants.md)
 	@$(RUN) tools/mutants.py
 
-docs: $(STAMP) .venv-docs/.installed ## the documentation site, in build/site; fails for a link that leads nowhere
-	@test -d build/site-source/exportdb || $(RUN) -m dynamo_lite.exportdb site build/site-source/exportdb
-	@$(RUN) tools/site.py build/site-source
+# The cases of ExportDB have pages of their own where the development environment is there: they are run for that.
+docs: .venv-docs/.installed ## the documentation site, in build/site; fails for a link that leads nowhere
+	@if test -f $(STAMP) && ! test -d build/site-source/exportdb; then $(RUN) -m dynamo_lite.exportdb site build/site-source/exportdb; fi
+	@.venv-docs/bin/python tools/site.py build/site-source
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
-	@echo build/site/README.html
+	@ls build/site/index.html
 
 .venv-docs/.installed: constraints-docs.txt
 	@echo "Installing into .venv-docs (mkdocs)"

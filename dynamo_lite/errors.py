@@ -135,7 +135,7 @@ class DynamoLiteError(Exception):
     def __str__(self) -> str:
         text = Exception.__str__(self)
         case = self.exportdb
-        return text if case is None else f"{text}\n\nexportdb: {case}   (python -m dynamo_lite.exportdb show {case})"
+        return text if case is None else f"{text}\n\nexportdb: {case}   (python -m dynamo_lite exportdb show {case})"
 
 
 class InternalError(DynamoLiteError):

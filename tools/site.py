@@ -21,6 +21,9 @@ PAGES = (
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "docs/features/*.md"),
     *("benchmarks/results/*.md", "tests/README.md"),
 )
+TASKS = re.compile(r"^  - Tasks:\n((?:      .*\n)+)", re.MULTILINE)
+FIRST = "---\nsearch:\n  boost: 4\n---\n"
+"""What a page of a task begins with: the search of the site has it before the pages that explain and list."""
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 
 
@@ -31,12 +34,22 @@ def main(folder: Path) -> int:
         if old.name != "exportdb":
             shutil.rmtree(old) if old.is_dir() else old.unlink()
     pages = [path for pattern in PAGES for path in sorted(ROOT.glob(pattern))]
+    tasks = task_pages()
     for page in pages:
         target = folder / page.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_linked(page, folder), encoding="utf-8")
+        before = FIRST if page.relative_to(ROOT).as_posix() in tasks else ""
+        target.write_text(before + _linked(page, folder), encoding="utf-8")
     (folder / "docs/exportdb_cases.md").write_text(_cases(folder), encoding="utf-8")
     return len(pages) + 1
+
+
+def task_pages() -> set[str]:
+    """The pages below "Tasks" in the navigation of mkdocs.yml."""
+    found = TASKS.search((ROOT / "mkdocs.yml").read_text("utf-8"))
+    if found is None:
+        raise LookupError("mkdocs.yml has no part Tasks")
+    return set(re.findall(r": (\S+\.md)$", found[1], re.MULTILINE))
 
 
 def _linked(page: Path, folder: Path) -> str:

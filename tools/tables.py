@@ -15,12 +15,11 @@ import argparse
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,8 +27,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.result_tables import RESULTS, ROOT, header, tables
+
 MEASURED = ROOT / "build" / "tables"
 SAME = ("commit", "torch", "python")
 """Parts of the stamp that all tables of a page share."""
@@ -81,28 +82,6 @@ def benchmarks(names: Sequence[str] = ()) -> list[Benchmark]:
     if unknown:
         raise LookupError(f"no benchmark {unknown[0]!r}; there are {', '.join(found)}")
     return [found[name] for name in names] if names else list(found.values())
-
-
-def tables(text: str) -> Iterator[dict[str, Any]]:
-    """The Markdown tables of a text, as columns and rows."""
-    lines = text.splitlines()
-    for i, line in enumerate(lines):
-        if re.fullmatch(r"\|(\s*:?-+:?\s*\|)+", line) and i and lines[i - 1].startswith("|"):
-            rows = []
-            for row in lines[i + 1 :]:
-                if not row.startswith("|"):
-                    break
-                rows.append(_cells(row))
-            yield {"columns": _cells(lines[i - 1]), "rows": rows}
-
-
-def header(table: dict[str, Any]) -> tuple[str, ...]:
-    """Its columns, numbers aside: "5 programs" is "2000 programs"."""
-    return tuple(re.sub(r"\d+", "N", column) for column in table["columns"])
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
 
 
 def stamp() -> dict[str, str]:

@@ -31,9 +31,23 @@ PAGES = (
     "docs/api.md",
     "docs/soundness.md",
     "docs/certificates.md",
+    "docs/control_flow.md",
+    "docs/features/constants.md",
+    "docs/features/packed_sequences.md",
 )
 SLOW = ("aoti_compile_and_package", "onnx")
 """Blocks with one of these words run a compiler, or an exporter of half a minute: in the long tests."""
+
+
+ELSEWHERE = {
+    "docs/migrating_from_torch_export.md": "tests/nonstrict/test_migrating.py",
+    "docs/symbolic_shapes.md": "tests/symbolic_shapes/test_guards_docs.py",
+    "docs/dynamic_shapes.md": "tests/dynamic/test_docs.py",
+    "docs/sizes_in_python.md": "tests/dynamic/test_docs.py",
+    "docs/design.md": "tests/docs/test_design.py",
+    "docs/exportdb.md": "tests/exportdb/test_cases.py",  # the form of a case
+}
+"""Pages whose blocks another test runs."""
 
 
 def blocks(page: str) -> list[str]:
@@ -67,6 +81,14 @@ def test_the_examples_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     assert blocks(page)
     run(page, tmp_path, with_slow=False)
+
+
+def test_every_page_with_python_is_run() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]
+    names = {path.relative_to(ROOT).as_posix() for path in pages if "```python" in path.read_text("utf-8")}
+    assert names - {*PAGES} == {*ELSEWHERE}
+    for page, test in ELSEWHERE.items():
+        assert Path(page).stem in (ROOT / test).read_text("utf-8") or page == "docs/exportdb.md"
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import shutil
 import subprocess
@@ -62,20 +63,48 @@ def test_the_names_of_the_reference_exist() -> None:
         assert hasattr(found, attribute) or importlib.import_module(name)
 
 
-@pytest.mark.skipif(MKDOCS is None, reason="needs mkdocs (make docs installs it)")
-def test_the_site_builds_in_strict_mode(source: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def built(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site. mkdocs fails for a link that leads nowhere."""
+    if MKDOCS is None:
+        pytest.skip("needs mkdocs (make docs installs it)")
+    folder = tmp_path_factory.mktemp("built")
     text = (ROOT / "mkdocs.yml").read_text().replace("build/site-source", str(source))
-    text = text.replace("[build/types]", f"[{ROOT}/build/types]")
-    (tmp_path / "mkdocs.yml").write_text(text)
-    command = [
-        str(MKDOCS),
-        "build",
-        "--quiet",
-        "--config-file",
-        tmp_path / "mkdocs.yml",
-        "--site-dir",
-        tmp_path / "out",
-    ]
+    (folder / "mkdocs.yml").write_text(text.replace("[build/types]", f"[{ROOT}/build/types]"))
+    command = [str(MKDOCS), "build", "--quiet", "--config-file", folder / "mkdocs.yml", "--site-dir", folder / "out"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "dynamo_lite.api.export" in (tmp_path / "out/docs/api.html").read_text()
+    return folder / "out"
+
+
+def test_the_site_builds_in_strict_mode(built: Path) -> None:
+    assert "dynamo_lite.api.export" in (built / "docs/api.html").read_text()
+    assert (built / "index.html").exists()  # the one that make docs prints
+
+
+SEARCH = """
+import json, sys
+from lunr import lunr
+
+documents = [(each, {"boost": each.get("boost", 1)}) for each in json.load(open(sys.argv[1]))["docs"]]
+fields = [{"field_name": "title", "boost": 1000}, {"field_name": "text"}]
+index = lunr(ref="location", fields=fields, documents=documents)
+print(json.dumps([index.search(" ".join("+" + word for word in words.split()))[0]["ref"] for words in sys.argv[2:]]))
+"""
+"""The engine of the theme's search, with its weights, on the index that mkdocs writes; a result has all words."""
+FOUND = {
+    "nms": "docs/branch_on_data.html",
+    "batch 1": "docs/dynamic_batch_and_length.html",
+    "kv cache": "docs/kv_cache.html",
+    "refused": "docs/why_refused.html",
+}
+
+
+def test_the_search_has_the_page_of_the_task_first(built: Path) -> None:
+    python = Path(str(MKDOCS)).with_name("python")
+    asked = [python, "-c", "import lunr"]
+    if not python.exists() or subprocess.run(asked, capture_output=True, check=False).returncode:
+        pytest.skip("needs lunr beside mkdocs (make docs installs it)")
+    index = str(built / "search/search_index.json")
+    done = subprocess.run([python, "-c", SEARCH, index, *FOUND], capture_output=True, text=True, check=True)
+    assert [place.partition("#")[0] for place in json.loads(done.stdout)] == [*FOUND.values()]

@@ -110,7 +110,7 @@ def test_the_text_has_id_stack_carets_rewrite_and_case() -> None:
     carets = lines[at + 2]
     assert source[carets.index("^") - 4 : carets.rindex("^") - 3] == "x.sum() > 0"
     assert f"What to write instead: {error.instead}" in text
-    assert lines[-1] == f"exportdb: {case.name}   (python -m dynamo_lite.exportdb show {case.name})"
+    assert lines[-1] == f"exportdb: {case.name}   (python -m dynamo_lite exportdb show {case.name})"
 
 
 def test_an_error_may_name_a_closer_case() -> None:
