@@ -35,6 +35,7 @@ from dynamo_lite.symbolic_shapes.torch_node.client import Client
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders, bound_by_name
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort, RunAgain
+from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.effects.missing_parts import MissingPart
 from dynamo_lite.tracing.effects.rebuilt_arguments import (
@@ -209,6 +210,7 @@ class Run:
                 raise refusal from error
             tracer.check_raised(error)
             tracer.features.tell("raised", tracer, error)
+            self.made = classify.made_by(tracer)  # the error, and what it holds, keep their attributes
             raise
         dying_objects.check_generators(tracer)
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)

@@ -110,7 +110,8 @@ class Refusing(Observer):
         """Return the error of graph break `id`, at `mark` or at the program's position."""
         row = REFUSALS[id]
         where = frames_at(self.mark() if mark is None else mark)
-        return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
+        instead = row.instead_by_name.get(str(names.get("name")), row.instead)
+        return row.error(id, spelled(row.what.format_map(names)), instead.format_map(names), where)
 
     def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]] | None:
         """The classes of what leaves the program after an exception of `kinds` here; None if the program may go on."""

@@ -1,6 +1,7 @@
 """Calling requires_grad_() on an argument
 
-It changes the caller's tensor. Set it before the call.
+It changes the caller's tensor, as a force field does that differentiates an energy by positions. Differentiate by a
+tensor of forward's own.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ ERROR = "tensor-attribute"
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x.requires_grad_()  # stops here
-        return x * 2
+        energy = x.pow(2).sum()
+        return -torch.autograd.grad(energy, x)[0]
 
 
 class Rewrite(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        return x * 2
+        x = x.detach().requires_grad_()
+        energy = x.pow(2).sum()
+        return -torch.autograd.grad(energy, x)[0]
 
 
 def inputs() -> tuple[Tensor, ...]:

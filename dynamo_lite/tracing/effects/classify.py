@@ -105,6 +105,11 @@ def _held_by_arrays(tracer: TracerView, untracked: set[int]) -> set[int]:
     return found
 
 
+def made_by(tracer: TracerView) -> set[int]:
+    """Return the ids of the touched objects that a run has made which the program ended with an error."""
+    return _made(tracer, _outside(tracer)) if tracer.journal else set()
+
+
 def _made(tracer: TracerView, outside: set[int]) -> set[int]:
     """Return the ids of the touched objects that the run has made, as far as the collector knows.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from dynamo_lite import errors
@@ -11,6 +13,8 @@ class Refusal(NamedTuple):
     error: type[errors.GraphBreak]
     what: str
     instead: str
+    instead_by_name: Mapping[str, str] = MappingProxyType({})
+    """What to write instead for particular values of the template's `name`."""
 
 
 OF_CONTROL_FLOW: dict[str, Refusal] = {
