@@ -42,7 +42,7 @@ SYMBOLS = (
 
 __all__ = [
     "GENERATED_FILE",
-    "annotations",
+    "annotated_entries",
     "call_function",
     "code_on_demand",
     "is_fx_symbolic_tracing",
@@ -68,7 +68,7 @@ def call_function(
     return node
 
 
-def annotations() -> dict[str, Any]:
+def annotated_entries() -> dict[str, Any]:
     """The entries of `node.meta["custom"]` that the blocks `with torch.fx.traceback.annotate(...)` around give, without
     those of torch.compiler.disable, which is such a block around its function."""
     custom = get_current_meta().get("custom")

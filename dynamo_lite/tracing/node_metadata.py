@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 from torch import fx
 
-from dynamo_lite.torch_internals._torch_fx import GENERATED_FILE, annotations, node_at
+from dynamo_lite.torch_internals._torch_fx import GENERATED_FILE, annotated_entries, node_at
 
 
 class JudgesErrors(TracerView, Protocol):
@@ -113,7 +113,7 @@ class TraceContext:
 
     def annotations(self) -> dict[str, Any]:
         """Those of `torch.fx.traceback.annotate`, over those of the node that is exported again."""
-        return {**self._reexported.annotations(self._shown(self._tracer.vm.frame)), **annotations()}
+        return {**self._reexported.annotations(self._shown(self._tracer.vm.frame)), **annotated_entries()}
 
     def _name(self, base: str, serial: int) -> str:
         known = self._names.get((base, serial))
