@@ -1,6 +1,6 @@
-"""Steps of training as one program: which tracer takes them, and the time of one step.
+"""Steps of training as one program: which tracer takes them, whether twenty steps are eager's, and the time of one.
 
-    python benchmarks/training_step.py [--steps 30] [--models GPT2 ...] [--write]
+    python benchmarks/training_step.py [--steps 20] [--models GPT2 ...] [--backend aot_eager] [--times] [--write]
 
 The ten models of tests/features/training/models.py. `--write` keeps the table in benchmarks/results/training_step.md.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import time
 import warnings
@@ -27,14 +28,18 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.exporters import machine, progress  # noqa: E402
 from dynamo_lite import export  # noqa: E402
+from tests.features.training.harness import state_of_optimizers  # noqa: E402
 from tests.features.training.models import STEPS  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "training_step.md"
 ABOUT = """\
-One process, one thread. "export": seconds of dynamo_lite.export of a step with a fresh optimizer, the first of the
-process for that model. "eager", "program", "compiled": milliseconds of a step, median; program is `program.module()`,
-compiled is torch.compile(fullgraph=True) with inductor, after its compilation ("no": it stops at a graph break).
-torch.export: strict, and strict=False."""
+Each step begins with a fresh optimizer. "equal": losses, parameters, buffers and the state of the optimizer after these
+steps are eager's (rtol and atol 1e-5); "no" with the class of the error: the step is not taken. torch.export: strict,
+and strict=False. torch.compile: fullgraph=True, for which "equal" does not say that there is a program to save."""
+ABOUT_TIMES = """
+Milliseconds of a step, median, one thread: eager, `program.module()`, and torch.compile after its compilation."""
+
+Call = Callable[..., Any]
 
 
 def seed_and_make(name: str) -> Any:
@@ -42,7 +47,38 @@ def seed_and_make(name: str) -> Any:
     return STEPS[name][0]()
 
 
-def median_ms(call: Callable[..., Any], inputs: Callable[[int], tuple[Any, ...]], steps: int) -> float:
+def attempt(call: Callable[[], str]) -> str:
+    """What a call gives, as a cell of the table: "no" and the class of its error if it raises one."""
+    try:
+        return call()
+    except Exception as error:  # another tracer may raise anything
+        return f"no ({type(error).__name__})"
+
+
+def compared(name: str, run: Call, state: Callable[[], dict[str, Any]], steps: int) -> str:
+    """ "equal", or what is not, of the first steps of `run` and of eager. state: what `run` has changed, by name."""
+    inputs, eager = STEPS[name][1], seed_and_make(name)
+    for number in range(steps):
+        torch.manual_seed(number)
+        expected = eager(*inputs(number))
+        torch.manual_seed(number)
+        if not alike(run(*inputs(number)), expected):
+            return f"loss of step {number} differs"
+    found = state()
+    wanted = {**eager.state_dict(), **state_of_optimizers(eager)}
+    wrong = [key for key, value in wanted.items() if not alike(found[key], value)]
+    return f"{wrong[0]} differs" if wrong else "equal"
+
+
+def alike(one: Any, other: Any) -> bool:
+    try:
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5, equal_nan=True)
+    except AssertionError:
+        return False
+    return True
+
+
+def median_ms(call: Call, inputs: Callable[[int], tuple[Any, ...]], steps: int) -> str:
     """Milliseconds of one call; the first three are not counted."""
     measured = []
     for number in range(steps + 3):
@@ -50,58 +86,76 @@ def median_ms(call: Callable[..., Any], inputs: Callable[[int], tuple[Any, ...]]
         start = time.perf_counter()
         call(*given)
         measured.append((time.perf_counter() - start) * 1000)
-    return statistics.median(measured[3:])
+    return f"{statistics.median(measured[3:]):.2f}"
 
 
-def attempt(call: Callable[[], Any]) -> str:
-    """What a call gives, as a cell of the table: "no" and the class of its error if it raises one."""
-    try:
-        return str(call())
-    except Exception as error:  # another tracer may raise anything
-        return f"no ({type(error).__name__})"
+def row(name: str, options: argparse.Namespace) -> list[str]:
+    inputs, steps = STEPS[name][1], options.steps
 
-
-def row(name: str, steps: int) -> list[str]:
-    inputs = STEPS[name][1]
-    module = seed_and_make(name)
-    start = time.perf_counter()
-    program = export(module, inputs(0))
-    seconds = time.perf_counter() - start
-    eager = median_ms(seed_and_make(name), inputs, steps)
-    ours = median_ms(program.module(), inputs, steps)
+    def ours() -> str:
+        program = export(seed_and_make(name), inputs(0))
+        nodes.append(str(len(program.graph.nodes)))
+        run = program.module()
+        return compared(name, run, lambda: dict(run.state_dict()), steps)
 
     def exported(strict: bool) -> str:
-        torch.export.export(seed_and_make(name), inputs(0), strict=strict)
-        return "yes"
+        program = torch.export.export(seed_and_make(name), inputs(0), strict=strict)
+        run = program.module()
+        return compared(name, run, lambda: dict(run.state_dict()), steps)
 
-    def compiled() -> str:
+    def compiled(module: Any) -> Call:
         torch._dynamo.reset()
-        step = torch.compile(seed_and_make(name), fullgraph=True)
-        return f"{median_ms(step, inputs, steps):.2f}"
+        step: Call = torch.compile(module, fullgraph=True, backend=options.backend)
+        return step
 
-    cells = [attempt(lambda: exported(True)), attempt(lambda: exported(False)), attempt(compiled)]
-    return [name, str(len(program.graph.nodes)), f"{seconds:.2f}", f"{eager:.2f}", f"{ours:.2f}", *cells]
+    def checked() -> str:
+        module = seed_and_make(name)
+        return compared(name, compiled(module), lambda: {**module.state_dict(), **state_of_optimizers(module)}, steps)
+
+    nodes: list[str] = []
+    verdicts = [attempt(each) for each in (ours, lambda: exported(True), lambda: exported(False), checked)]
+    cells = [name, *(nodes or ["-"]), *verdicts]
+    if options.times:
+        calls: list[Callable[[], Call]] = [
+            lambda: seed_and_make(name),
+            lambda: export(seed_and_make(name), inputs(0)).module(),
+            lambda: compiled(seed_and_make(name)),
+        ]
+        cells += [attempt(lambda make=make: median_ms(make(), inputs, steps)) for make in calls]  # type: ignore[misc]
+    return cells
 
 
-HEAD = ["step", "nodes", "export (s)", "eager (ms)", "program (ms)", "torch.export", "strict=False", "compiled (ms)"]
+def head(options: argparse.Namespace) -> list[str]:
+    names = ["step", "nodes", "dynamo-lite", "torch.export", "strict=False", f"torch.compile ({options.backend})"]
+    return names + ["eager (ms)", "program (ms)", "compiled (ms)"] * options.times
+
+
+def commit() -> str:
+    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--models", nargs="*", default=[*STEPS])
+    parser.add_argument("--backend", default="aot_eager")
+    parser.add_argument("--times", action="store_true", help="on a machine without other work")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = []
     for name in options.models:
         progress(f"{name} ...")
-        rows.append(row(name, options.steps))
+        rows.append(row(name, options))
     progress("")
-    lines = [f"| {' | '.join(cells)} |" for cells in [HEAD, ["---"] * len(HEAD), *rows]]
-    called = f"python benchmarks/training_step.py --steps {options.steps} --write"
-    command = f"Command: `{called}`, {date.today()}; {machine()}."
-    text = "\n".join(["# Steps of training", "", command, "", ABOUT, "", *lines, ""])
+    names = head(options)
+    lines = [f"| {' | '.join(cells)} |" for cells in [names, ["---"] * len(names), *rows]]
+    called = f"python benchmarks/training_step.py --steps {options.steps} --backend {options.backend}"
+    called += " --times" * options.times + " --write"
+    command = f"Command: `{called}` (commit {commit()}), {date.today()}; {machine()}."
+    about = ABOUT + (ABOUT_TIMES if options.times else "\nTimes were left out: other work ran on the machine.")
+    text = "\n".join(["# Steps of training", "", command, "", about, "", *lines, ""])
     print(text)
     if options.write:
         RESULTS.write_text(text)

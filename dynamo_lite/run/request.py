@@ -64,6 +64,7 @@ class RunRequest:
         demanded: calls (code, instruction) that need numbers which data decide (control_flow/branches/demands.py).
         sorts: calls (code, instruction) that sort by what data decide (control_flow/branches/sorting.py).
         has_flags: branches return which tensors their results are (control_flow/unlike/same_memory.py).
+        carries_gradients: branches are joined where no result requires grad (control_flow/branches/joins.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
 
@@ -90,6 +91,7 @@ class RunRequest:
     demanded: frozenset[tuple[CodeType, int]] = frozenset()
     sorts: frozenset[tuple[CodeType, int]] = frozenset()
     has_flags: bool = False
+    carries_gradients: bool = False
     enter: Callable[..., Any] = _call
 
     def placed(self) -> list[Placed]:

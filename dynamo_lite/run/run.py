@@ -52,6 +52,7 @@ from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.tensors import attributes
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 _UNASKED = (
@@ -87,6 +88,7 @@ class Run:
             self.tracer.sorts = request.sorts  # type: ignore[attr-defined]  # as above
         if request.has_flags and self.recorder.may_share is not None:
             self.recorder.may_share.has_flags = True
+        self.tracer.own(UnlikeSides).carries_gradients = request.carries_gradients
         if request.uncarried:
             self.tracer.own(Backwards).uncarried = dict(request.uncarried)
         self.recorder.context = context = TraceContext(self.tracer, has_state=request.held is None)

@@ -98,7 +98,8 @@ TYPED_EVENTS: Mapping[str, str] = {
     "items": "(tracer, owner, None): the program iterates over `owner`",
     "key": "(tracer, owner, key): the program asks whether `key in owner`",
 }
-"""Event of an object → parameters and meaning. The key of `Feature.on` is (event, type of the object)."""
+"""Event of an object → parameters and meaning. The key of `Feature.on` is (event, type of the object); a listener for
+"attribute" is told of the subclasses as well."""
 
 
 @dataclass(frozen=True)

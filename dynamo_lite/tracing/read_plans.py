@@ -128,6 +128,7 @@ class ReadPlans(dict[type, Reader | None]):
     def __missing__(self, kind: type) -> Reader | None:
         reader = attributes.read_attribute if issubclass(kind, torch.Tensor) else _BY_TYPE.get(kind)
         if reader is None:
-            reader = assemble.assembly().typed.get(("attribute", kind))
+            typed = assemble.assembly().typed
+            reader = next((typed[key] for cls in kind.__mro__ if (key := ("attribute", cls)) in typed), None)
         self[kind] = reader
         return reader

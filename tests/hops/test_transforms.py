@@ -79,7 +79,6 @@ def test_an_index_that_vmap_maps_over(name: str) -> None:
 
 THROUGH: dict[str, Any] = {
     "cond": lambda y: torch.cond(y.sum() > 0, lambda y: y.sin(), lambda y: y.cos(), (y,)),
-    "a branch": lambda y: y.sin() if y.sum() > 0 else y.cos(),
     "map": lambda y: torch._higher_order_ops.map(lambda row: row.sin(), y),
 }
 
@@ -94,6 +93,17 @@ def test_a_gradient_through_control_flow_is_refused(name: str) -> None:
     with pytest.raises(GraphBreak) as caught:
         dynamo_lite.export(forward, (torch.randn(3),))
     assert caught.value.id == "control-flow-gradient"
+
+
+def test_a_gradient_through_a_branch() -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        x = x.detach().requires_grad_()
+        y = x * 2
+        return torch.autograd.grad((y.sin() if y.sum() > 0 else y.cos()).sum(), x)[0]
+
+    program = dynamo_lite.export(forward, (torch.ones(3),)).module()
+    for x in (torch.ones(3), -torch.ones(3)):
+        torch.testing.assert_close(program(x), forward(x))
 
 
 def test_a_gradient_beside_control_flow() -> None:

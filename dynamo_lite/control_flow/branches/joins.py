@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
+import torch
+
 from dynamo_lite.control_flow.branches.calls import caller_of
 from dynamo_lite.control_flow.branches.side_ends import Merged, merge_sides
+from dynamo_lite.control_flow.gradients import requires_grad
 from dynamo_lite.control_flow.interfaces import Forked
 from dynamo_lite.control_flow.states import CannotMerge, HeldElsewhere, JoinsLater, Side, SizesDiffer, StateDiffers
 from dynamo_lite.interpreter.flow import END, FlowGraph
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 
 _CARRIED_ON = 100
 """Up to so many runs of sides a choice is carried on past a join that leaves a variable unmerged."""
@@ -66,10 +70,11 @@ class Joins:
             on_stack = error.on_stack
         else:
             unmergeable = merged.unmergeable
-            if merged.unlike and not unmergeable and self._may_go_on():
+            unlike = merged.unlike or self._gradient(merged)
+            if unlike and not unmergeable and self._may_go_on():
                 if self.at == END:
                     why = "it is set on one side only"
-                    self.unlike = StateDiffers("branch-differs", what=f"{merged.unlike} different", why=why)
+                    self.unlike = StateDiffers("branch-differs", what=f"{unlike} different", why=why)
                 else:
                     self.at = END
                 return None
@@ -77,6 +82,15 @@ class Joins:
                 return merged
         self._later(unmergeable, on_stack)
         return None
+
+    def _gradient(self, merged: Merged) -> str:
+        """A result with a gradient, if the autograd engine asks for it: no operator has an autograd graph in a trace;
+        each side has its own."""
+        unlike = self.branch.tracer.own(UnlikeSides)
+        results = (value for pair in merged.merge.pairs for value in (pair.left, pair.right))
+        joined = torch.is_grad_enabled() and requires_grad(results)
+        unlike.joined |= joined
+        return "a gradient" if joined and unlike.carries_gradients else ""
 
     def _may_go_on(self) -> bool:
         """Whether the state of a feature that cannot be merged may be carried on: to the end of the function, or in the

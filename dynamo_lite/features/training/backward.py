@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.features.training import gradients
+from dynamo_lite.features.training import gradients, hooks
 from dynamo_lite.features.training.gradients import Gradients
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_operators import OpOverload
-from dynamo_lite.tracing.higher_order.autograd import check_hooks, with_engine
+from dynamo_lite.tracing.higher_order.autograd import with_engine
 from dynamo_lite.tracing.interfaces import TracerView
 
 _ACCUMULATE_GRAD = "torch::autograd::AccumulateGrad"
@@ -46,20 +46,23 @@ def call_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     leaves = [gradients.lifted(tracer, tensor) for tensor in inputs] or _leaves(outputs)
     if not leaves:
         return NOT_HANDLED  # the engine raises
-    for leaf in leaves:
-        check_hooks(tracer, leaf)
     before = set(tracer.recorder.graph.nodes)
     asked = {**kwargs, "accumulate_grad": False}
     # The sides of a branch are run again from the same autograd graph.
     keeps = retain_graph or bool(tracer.recorder.levels)
     engine_args = (outputs, given, keeps, create_graph, tuple(leaves))
-    found = fn(*engine_args, **asked)
+
+    def accumulate(leaf: torch.Tensor, gradient: torch.Tensor, is_own: bool = False) -> None:
+        tracer.recorder.guarded(_accumulate, tracer, leaf, gradient, is_own, bool(create_graph))
+
+    with hooks.attached(tracer, leaves, accumulate) as done:
+        found = fn(*engine_args, **asked)
     with torch.set_grad_enabled(bool(create_graph)):
         shared = _shared([gradient for gradient in found if gradient is not None])
         for leaf, gradient in zip(leaves, found):
-            if gradient is not None:
+            if gradient is not None and id(leaf) not in done:
                 is_own = id(gradient) not in shared and _is_made_after(tracer, gradient, before)
-                tracer.recorder.guarded(_accumulate, tracer, leaf, gradient, is_own, bool(create_graph))
+                accumulate(leaf, gradient, is_own)
     return ()
 
 

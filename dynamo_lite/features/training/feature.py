@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from dynamo_lite.features.training import backward, first_gradients, gradients, optimizers, schedules
+from collections import defaultdict
+from typing import Any
+
+from torch.optim import Optimizer
+
+from dynamo_lite.features.training import (
+    backward,
+    first_gradients,
+    first_step_apart,
+    gradients,
+    hooks,
+    optimizers,
+    schedules,
+)
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun
 from dynamo_lite.tracing.feature import Feature, NamedRules, WhileAwake
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import skipped_calls
 
 
+def _guard(walk: Any, tracer: TracerView) -> None:
+    gradients.guard(walk, tracer)
+    hooks.guard(walk, tracer)
+
+
 def _judge(run: FinishedRun, call: CallRecord) -> None:
+    hooks.judge(run)
     schedules.judge(run)
     optimizers.judge(run, call)
     first_gradients.judge(run)
@@ -16,7 +36,7 @@ def _judge(run: FinishedRun, call: CallRecord) -> None:
 
 FEATURE = Feature(
     name="training",
-    state=(gradients.Gradients, optimizers.OptimizersSeen),
+    state=(gradients.Gradients, optimizers.OptimizersSeen, first_step_apart.StateReads, hooks.HooksRun),
     rules=lambda: gradients.SETTERS,
     named=(
         NamedRules(skipped_calls.BACKWARD, lambda name: backward.call_backward),
@@ -28,10 +48,12 @@ FEATURE = Feature(
         "differs": first_gradients.differs,
         "changes": gradients.changes,
         "tensor attributes": lambda: gradients.ATTRIBUTES,
+        ("attribute", Optimizer): first_step_apart.read_attribute,
+        **{(how, defaultdict): first_step_apart.read_container for how in ("item", "items", "key")},
     },
     while_awake=WhileAwake(on_write=optimizers.note_stored),
     before_end=(gradients.judge,),
-    guards=gradients.guard,
+    guards=_guard,
     refusals=(
         *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
         *("gradient-hook", "optimizer-state", "first-step-in-branch", "scheduler-step"),

@@ -105,7 +105,7 @@ def _made(run: FinishedRun) -> list[Slot]:
 
 def _found(run: FinishedRun, left: Sequence[Any], neutral: Sequence[torch.Tensor]) -> tuple[Any, ...]:
     prepared = run.request.prepared
-    of_state = prepared.neutral if isinstance(prepared, first_state.FirstState) else ()
+    of_state = prepared.neutral.values() if isinstance(prepared, first_state.FirstState) else ()
     entries = prepared.entries if isinstance(prepared, first_state.FirstState) else ()
     prints = run.fingerprint(neutral=[*of_state, *neutral])
     program, values = prints.program(run.outputs.values), [prints.value(tensor) for tensor in left]

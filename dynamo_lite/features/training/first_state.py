@@ -16,7 +16,7 @@ The second run gives the program. Its other effects are judged as always (run/se
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -51,6 +51,10 @@ class Varies(Exception):
     """A value is not computed from constants."""
 
 
+Place = tuple[int, Any]
+"""The id of a parameter, and the key of an entry of its state."""
+
+
 class MadeEntry(NamedTuple):
     """One entry of `optimizer.state[owner]`."""
 
@@ -60,6 +64,10 @@ class MadeEntry(NamedTuple):
     value: Any
     is_first: bool
     """Whether the run has made the dict as well."""
+
+    @property
+    def place(self) -> Place:
+        return id(self.owner), self.key
 
 
 Made = Sequence[tuple[MadeEntry, "fx.Node | None"]]
@@ -86,26 +94,34 @@ class FirstState:
     program: Any
     spec: Any
     changes: list[Any]
-    neutral: list[torch.Tensor]
-    left: list[Any]
+    neutral: dict[Place, torch.Tensor]
+    left: dict[Place, Any]
     settings: tuple[Any, ...]
     conditions: tuple[object, ...]
     reads: Any
     otherwise: FirstState | None = None
 
     def place(self) -> None:
-        """Before the second run."""
-        for entry in self.entries:
-            entry.optimizer.state.setdefault(entry.owner, {})[entry.key] = entry.value
+        place(self.entries)
 
     def put_back(self) -> None:
-        """After it. Does nothing if nothing is placed."""
-        for entry in self.entries:
-            state = entry.optimizer.state
-            if entry.is_first:
-                state.pop(entry.owner, None)
-            elif entry.owner in state:
-                state[entry.owner].pop(entry.key, None)
+        put_back(self.entries)
+
+
+def place(entries: Sequence[MadeEntry]) -> None:
+    """Put entries into the state of their optimizers, before a run."""
+    for entry in entries:
+        entry.optimizer.state.setdefault(entry.owner, {})[entry.key] = entry.value
+
+
+def put_back(entries: Sequence[MadeEntry]) -> None:
+    """Take them out again. Does nothing if nothing is placed."""
+    for entry in entries:
+        state = entry.optimizer.state
+        if entry.is_first:
+            state.pop(entry.owner, None)
+        elif entry.owner in state:
+            state[entry.owner].pop(entry.key, None)
 
 
 class Refused:
@@ -126,65 +142,82 @@ class FromFirstState(RunAgain):
         return replace(request, prepared=self._first)
 
 
-def judge(run: FinishedRun, made: Made, outputs: Sequence[Any]) -> bool:
+def judge(run: FinishedRun, made: Made) -> bool:
     """Of a run that is over: begin the second, or compare it with the first. False, of a run like the first, if the
     state cannot be held.
 
     Raises Varies if an entry has no data that a second run could begin with.
     """
     first = run.request.prepared
-    settings = (run.recorder.memory, run.request.interpreted, run.request.put_back, run.request.known)
     if isinstance(first, Refused):
         return False
     if first is None:
-        raise FromFirstState(_first_state(run, made, outputs, settings))
+        raise FromFirstState(first_state(run, made))
     assert isinstance(first, FirstState)
-    if first.settings != settings:
+    if first.settings != _settings(run):
         raise FromFirstState(None)
-    prints = run.fingerprint(neutral=[*first.neutral, *(tensor for _, tensor in BEGIN.tensors.values())])
-    is_same = first.program == prints.program(outputs) and first.changes == changes(run, prints, first.entries)
+    begun = (tensor for _, tensor in BEGIN.tensors.values())
+    prints = run.fingerprint(neutral=[*first.neutral.values(), *begun])
+    left = {place: prints.value(tensor) for place, tensor in first.neutral.items()}
+    is_same = first.program == prints.program(run.outputs.values) and first.left == left
+    is_same &= first.changes == changes(run, prints, first.entries)
     is_same &= first.conditions == conditions(run) and first.spec == run.outputs.spec
-    if not is_same or made or first.left != [prints.value(tensor) for tensor in first.neutral]:
+    if not is_same or made:
         raise FromFirstState(first.otherwise or Refused())
     run.tracer.reads.add(first.reads)  # what the first step alone has read
     return True
 
 
-def _first_state(run: FinishedRun, made: Made, outputs: Sequence[Any], settings: tuple[Any, ...]) -> FirstState:
+def _settings(run: FinishedRun) -> tuple[Any, ...]:
+    return run.recorder.memory, run.request.interpreted, run.request.put_back, run.request.known
+
+
+def first_state(
+    run: FinishedRun,
+    made: Made,
+    first: FirstState | None = None,
+    placed: Sequence[MadeEntry] = (),
+) -> FirstState:
     """What the second run begins with: entries that are not computed from constants begin as -0.0. If that is not the
-    same program, constants that the step has not changed do so, too: they may be a gradient that is constant."""
+    same program, constants that the step has not changed do so, too: they may be a gradient that is constant.
+
+    placed: entries of `first` that this run has begun with."""
+    neutral = {} if first is None else first.neutral
+    in_place = {entry.place: neutral[entry.place] for entry in placed if entry.place in neutral}
+    known = {} if first is None else {entry.place: entry.value for entry in first.entries}
 
     def found(entries: _Entries) -> FirstState:
-        prints = run.fingerprint(buffers=entries.buffers)
-        others, left = changes(run, prints, entries.all), [prints.value(fake) for fake in entries.varying]
-        rests_on = (settings, conditions(run), run.tracer.reads)
-        return FirstState(
-            tuple(entries.all), prints.program(outputs), run.outputs.spec, others, entries.neutral, left, *rests_on
-        )
+        prints = run.fingerprint(buffers=entries.buffers, neutral=[*in_place.values()])
+        program, others = prints.program(run.outputs.values), changes(run, prints, [*entries.all, *placed])
+        left = {place: prints.value(tensor) for place, tensor in {**entries.varying, **in_place}.items()}
+        rests_on = (_settings(run), conditions(run), run.tracer.reads)
+        return FirstState(tuple(entries.all), program, run.outputs.spec, others, entries.neutral, left, *rests_on)
 
     if any(type(entry.optimizer.state[entry.owner]) is not dict for entry, _ in made):
         raise Varies  # a second run would find a plain dict
     constants = _Constants(run.recorder)
-    entries = _Entries(made, constants, ())
-    prints = run.fingerprint(buffers=entries.buffers)
+    entries = _Entries(made, constants, (), known)
+    prints = run.fingerprint(buffers=entries.buffers, neutral=[*in_place.values()])
     unchanged = [node for node, value in entries.buffers.items() if not prints.is_changed(value)]
-    first = found(entries)
-    return replace(first, otherwise=found(_Entries(made, constants, unchanged))) if unchanged else first
+    state = found(entries)
+    return replace(state, otherwise=found(_Entries(made, constants, unchanged, known))) if unchanged else state
 
 
 class _Entries:
     """The entries with their data.
 
     all: each with a real tensor in place of the fake one.
+    known: tensors of an earlier run that stand for equal ones of this run.
     buffers: the tensors that are computed from constants, by the node that was stored.
     varying, neutral: the fake tensors that are not, and the tensors of -0.0 in their places.
     """
 
-    def __init__(self, made: Made, constants: _Constants, but: Collection[fx.Node]) -> None:
+    def __init__(self, made: Made, constants: _Constants, but: Collection[fx.Node], known: Mapping[Place, Any]) -> None:
+        self._known = known
         self.all: list[MadeEntry] = []
         self.buffers: dict[fx.Node, torch.Tensor] = {}
-        self.varying: list[torch.Tensor] = []
-        self.neutral: list[torch.Tensor] = []
+        self.varying: dict[Place, torch.Tensor] = {}
+        self.neutral: dict[Place, torch.Tensor] = {}
         seen: set[int] = set()
         for entry, node in made:
             if node is None and not isinstance(entry.value, GRAPH_ATOMS):
@@ -193,19 +226,22 @@ class _Entries:
                 if id(entry.value) in seen:
                     raise Varies  # two entries are one tensor
                 seen.add(id(entry.value))
-                entry = entry._replace(value=self._data(entry.value, node, constants, node not in but))
+                entry = entry._replace(value=self._data(entry, node, constants, node not in but))
             self.all.append(entry)
 
-    def _data(self, fake: torch.Tensor, node: fx.Node, constants: _Constants, may_be_constant: bool) -> torch.Tensor:
+    def _data(self, entry: MadeEntry, node: fx.Node, constants: _Constants, may_be_constant: bool) -> torch.Tensor:
+        fake = entry.value
         value = constants.of(node) if may_be_constant else None
         if value is not None:
+            known = self._known.get(entry.place)
+            value = known if isinstance(known, torch.Tensor) and _are_alike(known, value) else value
             self.buffers[node] = value
             return value
         if not fake.is_floating_point() or fake.requires_grad or _sizes_vary(fake):
             raise Varies
         value = _neutral(fake)
-        self.varying.append(fake)
-        self.neutral.append(value)
+        self.varying[entry.place] = fake
+        self.neutral[entry.place] = value
         return value
 
 
@@ -281,6 +317,14 @@ def _like(fake: torch.Tensor) -> torch.Tensor:
     """A tensor like a fake one, without data."""
     with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
         return torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype, device=fake.device)
+
+
+def _are_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors are equal to the last bit, and laid out alike."""
+    if (one.dtype, one.shape, one.stride()) != (other.dtype, other.shape, other.stride()):
+        return False
+    with _disable_current_modes(), DisableTorchFunction():
+        return torch.equal(*(each.detach().reshape(-1).view(torch.uint8) for each in (one, other)))
 
 
 def _neutral(fake: torch.Tensor) -> torch.Tensor:

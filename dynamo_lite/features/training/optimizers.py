@@ -14,22 +14,14 @@ import torch
 from torch import fx
 from torch.optim import Optimizer
 
-from dynamo_lite.features.training import first_state, schedules
+from dynamo_lite.features.training import first_state, first_step_apart, schedules
 from dynamo_lite.features.training.gradients import Gradients
-from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun
 from dynamo_lite.tracing.feature_state import MergedState
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-
-
-def _nothing() -> None: ...
-
-
-_STEP = Optimizer.profile_hook_step(_nothing).__code__
-"""The code of the wrapper that torch puts around the `step` of each class of optimizers."""
 
 
 class UsedOptimizer(NamedTuple):
@@ -63,7 +55,7 @@ class OptimizersSeen(FeatureState):
             one, other = (side[number] if number < len(side) else frozenset() for side in (left, right))
             if one != other:
                 self._refuse(used, one ^ other)
-        return MergedState(_nothing, "")
+        return MergedState(lambda: None, "")
 
     def _refuse(self, used: UsedOptimizer, made: frozenset[tuple[int, Any]]) -> NoReturn:
         keys = ", ".join(dict.fromkeys(str(key) for _, key in sorted(made, key=str)))
@@ -78,10 +70,12 @@ def _keys(optimizer: Optimizer) -> frozenset[tuple[int, Any]]:
 
 def note_stored(tracer: TracerView, owner: Any, value: Any) -> None:
     """Called before a write. A tensor that is stored in the state of an optimizer counts as not constant."""
-    if type(owner) is not dict or not is_fake(value) or tracer.recorder.levels:
+    if type(owner) is not dict or not is_fake(value):
         return
     seen = tracer.own(OptimizersSeen)
     if any(owner is held for used in seen.all for held in used.optimizer.state.values()):
+        if tracer.recorder.levels:
+            first_step_apart.begin(tracer, [used.optimizer for used in seen.all], owner)
         node = tracer.recorder.node_of(value)
         seen.stored.setdefault(id(value), (value, node))
         tracer.recorder.constant_values.vary(value, node)
@@ -91,9 +85,7 @@ def plan_step(tracer: TracerView, fn: FunctionType) -> Step | None:
     """Return the step of the call plan of `Optimizer.step`, or of a method that comes before it."""
     if fn is Optimizer.zero_grad:
         return _note_state if tracer.sees_python else None
-    code = fn.__code__
-    is_step = code.co_name == _STEP.co_name and original_code(code) is _STEP
-    return _before_step if is_step and tracer.sees_python else None
+    return _before_step if tracer.sees_python and first_step_apart.is_step(fn.__code__) else None
 
 
 def _before_step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -129,13 +121,18 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     shows that (first_state.py); else each call would make it again."""
     made = list(_made(run))
     prepared = run.request.prepared
+    if isinstance(run.request.enter, first_step_apart.StepsApart):
+        first_step_apart.judge(run, made)
     if prepared is None and not any(is_fake(entry.value) for entry, _ in made):
         return  # Python values are left to the rules of Python state
     entries = [entry for entry, _ in made]
-    if isinstance(prepared, first_state.FirstState):
-        entries += prepared.entries
+    is_verified = isinstance(prepared, first_step_apart.Verified)
+    first = prepared.first if isinstance(prepared, first_step_apart.Verified) else prepared
+    if isinstance(first, first_state.FirstState):
+        entries += first.entries
+    decide = first_step_apart.holds if is_verified else first_state.judge
     try:
-        is_held = run.request.earlier is None and first_state.judge(run, made, run.outputs.values)
+        is_held = run.request.earlier is None and decide(run, made)
     except first_state.Varies:
         is_held = False
     kinds = ", ".join(dict.fromkeys(type(entry.optimizer).__qualname__ for entry in entries))

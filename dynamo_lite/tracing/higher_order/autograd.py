@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import fx
@@ -12,6 +14,7 @@ from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -31,6 +34,11 @@ def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     for tensor in pytree.tree_leaves(args[1] if len(args) > 1 else kwargs.get("inputs")):
         if isinstance(tensor, torch.Tensor):
             check_hooks(tracer, tensor, (_BACKWARD,))
+    if tracer.recorder.levels:  # the sides of a branch are run again from the same autograd graph
+        if len(args) > 3:
+            args = (*args[:3], True, *args[4:])
+        else:
+            kwargs = {**kwargs, "retain_graph": True}
     return with_engine(tracer, fn, args, kwargs, "torch.autograd.grad")
 
 
@@ -87,14 +95,31 @@ def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         return NOT_HANDLED  # a functorch transform, which keeps an autograd graph of its own
     unlike = tracer.own(UnlikeSides)
     if unlike.lost or unlike.tangled:  # loops whose results are detached
-        tracer.refuse("control-flow-gradient")
+        _refuse_gradient(tracer)
     if recorder.memory is not Memory.AUTOGRAD:
         tracer.abort(Inexact(f"{name} needs the autograd graph of every operator", Memory.AUTOGRAD))
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: recorder.guarded(recorder.lift, t), (args, kwargs))
     try:
         return tracer.vm.interpret_function(fn, args, kwargs)
     except NoGradient:  # the results of operators with sub-graphs have no autograd graph, whatever the memory
-        tracer.refuse("control-flow-gradient")
+        _refuse_gradient(tracer)
+
+
+class ThroughBranch(RunAgain):
+    """The autograd engine asks for a gradient through a branch: the run is made again, with the sides run on."""
+
+    def __init__(self) -> None:
+        super().__init__("a gradient goes through a branch on data")
+
+    def changed(self, request: Any) -> Any:
+        return replace(request, carries_gradients=True)
+
+
+def _refuse_gradient(tracer: TracerView) -> NoReturn:
+    unlike = tracer.own(UnlikeSides)
+    if unlike.joined and not unlike.carries_gradients:
+        tracer.abort(ThroughBranch())
+    tracer.refuse("control-flow-gradient")
 
 
 class SavedRegions(FeatureState):
@@ -107,12 +132,37 @@ class SavedRegions(FeatureState):
         self.open: list[int | None] = []
 
 
+class RegisteredHooks(FeatureState):
+    """The hooks that the program has registered on tensors of its own: the function, and where."""
+
+    stays = "there are none on a side of a branch"
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.all: list[tuple[str, Mark]] = []
+
+
 def call_hook(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Tensor.register_hook and friends: code that runs in the backward, which a program does not hold."""
-    tensor = args[0]
+    """Tensor.register_hook and friends: code that runs in the backward. Of a tensor that the program has made, that may
+    be a backward of the program, in which the hook is interpreted (features/training/hooks.py). Another backward is
+    not: the program does not hold the hook."""
+    tensor, *rest = args
     if isinstance(tensor, torch.Tensor) and not tensor.requires_grad:
         return NOT_HANDLED  # an error in eager too
-    tracer.refuse("gradient-hook", function=f"Tensor.{fn.__name__}")
+    name, recorder = f"Tensor.{fn.__name__}", tracer.recorder
+    is_own = is_fake(tensor) and not is_wrapped(tensor) and not recorder.is_input(tensor) and not tensor.is_leaf
+    if not is_own or len(rest) != 1 or kwargs or recorder.levels or not tracer.sees_python:
+        tracer.refuse("gradient-hook", function=name)
+    tracer.own(RegisteredHooks).all.append((name, tracer.mark()))
+    return fn(tensor, partial(call_registered, tracer, rest[0]))
+
+
+def call_registered(tracer: TracerView, hook: Any, gradient: torch.Tensor) -> torch.Tensor:
+    """The engine calls a hook with a gradient. Returns the gradient that it goes on with."""
+    result = tracer.vm.call(hook, (gradient,), {})
+    if not isinstance(result, torch.Tensor):
+        return gradient if result is None else result  # of which the engine complains as in eager
+    lifted: torch.Tensor = tracer.recorder.guarded(tracer.recorder.lift, result)
+    return lifted
 
 
 def call_push_saved_hooks(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

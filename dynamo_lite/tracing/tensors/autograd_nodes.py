@@ -25,6 +25,7 @@ from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.tensors import unlike_sides
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
 _HOOKS = frozenset({"register_hook", "register_prehook"})
@@ -36,12 +37,14 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 
 
 class GraphNodes(FeatureState):
-    """The `grad_fn` of tensors that the program has read, by id."""
+    """The `grad_fn` of tensors that the program has read, by id. left_out: hooks of modules that are not registered, as
+    they change no gradient, and where."""
 
     stays = "whether a merged result has a node that was asked for is refused (control_flow)"
 
     def __init__(self, tracer: TracerView) -> None:
         self.by_id: dict[int, Any] = {}
+        self.left_out: list[tuple[str, Mark]] = []
 
 
 def note(tracer: TracerView, node: Any) -> None:
@@ -60,6 +63,7 @@ def read(tracer: TracerView, node: Any, key: str, value: Any) -> Any:
         hooks = _hooks_of_the_module(tracer)
         if not hooks or not all(map(_returns_nothing, hooks)):
             tracer.refuse("gradient-hook", function=_hook(tracer, key))
+        tracer.own(GraphNodes).left_out.append((_hook(tracer, key), tracer.mark()))
         tracer.note(f"{_hook(tracer, key)} is not part of the program; it returns nothing, so it changes no gradient")
     if not tracer.in_library():
         tracer.refuse("autograd-graph")

@@ -27,7 +27,8 @@ class UnlikeSides(FeatureState):
     lost: results whose
     gradient eager has in the example and the program has not, and why. unsure: writes to what later calls see, which
     requires grad on one side only. tangled: whether a tensor from before a branch may have the autograd graph of a side
-    that was undone."""
+    that was undone. carries_gradients: whether sides are run on, if possible, to where no result requires grad.
+    joined: whether sides were joined with a result that does."""
 
     stays = "it is what the merge of the sides says of them"
 
@@ -43,6 +44,8 @@ class UnlikeSides(FeatureState):
         self.lost: dict[fx.Node, str] = {}
         self.unsure: set[fx.Node] = set()
         self.tangled = False
+        self.carries_gradients = False
+        self.joined = False
         self.needs_no_grad: tuple[str, ...] = ()  # why the program is called without gradients only
 
 

@@ -25,8 +25,9 @@ OF_CONTROL_FLOW: dict[str, Refusal] = {
     ),
     "control-flow-gradient": Refusal(
         errors.UnsupportedCall,
-        "torch.autograd.grad goes through a branch or loop on data, or another operator with a function of its own "
-        "(torch.cond, map, scan, flex_attention): which operators its gradient has is known at run time only.",
+        "A gradient goes through a loop on data, a branch that cannot be run on to the end of the step (in a loop, too "
+        "many ways), or another operator with a function of its own (torch.cond, map, scan, flex_attention): "
+        "which operators it has is known at run time only.",
         "take the gradient inside of each branch (torch.func.grad of it), or outside, of what the program returns.",
     ),
     "branch-differs": Refusal(

@@ -115,8 +115,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "first-step-in-branch": Refusal(
         errors.UnsupportedEffect,
-        "One side of a branch on data takes the first step of {optimizer}, which makes its state ({names}): behind the "
-        "branch there would be state, or none.",
+        "One side of a branch on data takes the first step of {optimizer}, which makes its state ({names}). A program "
+        "can begin with it if that step computes what later ones do, and nothing but step() reads the state.",
         "take one step before the export (of the step itself, or with gradients of zero and restored parameters): the "
         "program then holds the state in buffers.",
     ),

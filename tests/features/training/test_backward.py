@@ -430,15 +430,6 @@ def test_the_gradient_of_an_argument_is_refused_if_it_is_left() -> None:
     torch.testing.assert_close(run(x), _input_reset(x))
 
 
-def test_hooks_of_a_parameter_are_refused() -> None:
-    for register in ("register_hook", "register_post_accumulate_grad_hook"):
-        step = Step(mlp())
-        getattr(step.net[0].weight, register)(lambda value: None)  # type: ignore[index]
-        with pytest.raises(dynamo_lite.UnsupportedEffect, match=register) as caught:
-            dynamo_lite.export(step, rows(0))
-        assert caught.value.id == "gradient-hook"
-
-
 class InABranch(Step):
     def forward(self, x: Tensor) -> Tensor:
         if x.sum() > 0:

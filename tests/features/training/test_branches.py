@@ -10,7 +10,9 @@ from torch import Tensor, nn, optim
 
 import dynamo_lite
 
+from .branching_models import BRANCHING
 from .harness import Step, compare, made, mlp, rows
+from .test_optimizers import FRESH
 
 
 def rows_and_nan(call: int) -> tuple[Tensor]:
@@ -217,13 +219,78 @@ def test_what_is_refused(kind: type[Step], error: str, before: int) -> None:
     assert caught.value.id == error
 
 
-def test_the_first_step_may_not_be_on_a_side() -> None:
+def nan_and_rows(call: int) -> tuple[Tensor]:
+    """The first call of all takes no step."""
+    return rows_and_nan(call + 1)
+
+
+@pytest.mark.parametrize("name", ["adam", "undamped", "nesterov"])
+def test_the_first_step_may_be_on_a_side(name: str) -> None:
+    program = compare(lambda: StepIfFinite(mlp(), FRESH[name]), nan_and_rows)
+    notes = program.trace.notes
+    assert [text for text in notes if "begins with the state that the first step of" in text]
+
+
+class Begins(optim.Optimizer):
+    """begins_alone: its steps are other ones while some of the parameters have no state yet."""
+
+    def __init__(self, parameters: Any, begins_alone: bool) -> None:
+        super().__init__(parameters, {})
+        self.begins_alone = begins_alone
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        known = len(self.state)
+        parameters = [p for p in self.param_groups[0]["params"] if p.grad is not None]
+        for parameter in parameters:
+            if not self.state[parameter]:
+                self.state[parameter]["mean"] = torch.zeros_like(parameter)
+            self.state[parameter]["mean"].lerp_(parameter.grad, 0.5)
+            is_mixed = 0 < known < len(parameters)
+            parameter.sub_(self.state[parameter]["mean"], alpha=0.2 if is_mixed and self.begins_alone else 0.1)
+
+
+class LooksAtState(StepIfFinite):
+    def forward(self, x: Tensor) -> Any:
+        return super().forward(x), len(self.optimizer.state)
+
+
+def _dampened(parameters: Any) -> optim.Optimizer:
+    return optim.SGD(parameters, 0.1, momentum=0.9, dampening=0.1)
+
+
+FIRST_STEPS: dict[str, Any] = {
+    "other than later ones": lambda: StepIfFinite(mlp(), _dampened),
+    "other if some have state": lambda: StepIfFinite(mlp(), lambda p: Begins(p, begins_alone=True)),
+    "the program looks": lambda: LooksAtState(mlp(), lambda p: optim.Adam(p, 0.01)),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_STEPS)
+def test_a_first_step_on_a_side_that_is_refused(name: str) -> None:
+    module = FIRST_STEPS[name]()
     with pytest.raises(dynamo_lite.UnsupportedEffect, match="take one step before the export") as caught:
-        dynamo_lite.export(StepIfFinite(mlp(), optim.Adam), rows(0))  # type: ignore[arg-type]
+        dynamo_lite.export(module, rows(0))
     assert caught.value.id == "first-step-in-branch"
+    assert not module.optimizer.state
 
 
-@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.AdamW])
+def test_an_optimizer_in_plain_python_whose_first_step_is_on_a_side() -> None:
+    compare(lambda: StepIfFinite(mlp(), lambda p: Begins(p, begins_alone=False)), nan_and_rows)
+
+
+class ScaledFromTheFirst(Scaled):
+    def __init__(self) -> None:
+        super().__init__()
+        self.optimizer = optim.AdamW(self.net.parameters(), lr=0.01)
+        self.scaler.scale(torch.ones(()))  # which makes the tensor of its scale
+
+
+def test_a_scaler_from_the_very_first_step() -> None:
+    compare(ScaledFromTheFirst, nan_and_rows)
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.AdamW])
 def test_a_step_that_is_taken_if_the_loss_is_finite(kind: Any) -> None:
     before = 0 if kind is optim.SGD else 2  # of which one is not taken
     compare(lambda: StepIfFinite(mlp(), lambda p: kind(p, lr=0.1)), rows_and_nan, before)
@@ -235,3 +302,26 @@ def test_a_step_of_every_other_call() -> None:
 
 def test_a_scaler_that_skips_steps() -> None:
     compare(Scaled, rows_and_nan, before=2)
+
+
+IN_MODELS = [("EitherLayer", "adam"), ("OneMoreLayer", "sgd"), ("EarlyExit", "sgd"), ("DropoutOnSides", "adam")]
+MORE_IN_MODELS = [(name, kind) for name in BRANCHING for kind in ("sgd", "adam") if (name, kind) not in IN_MODELS]
+
+
+@pytest.mark.parametrize(
+    ("name", "optimizer"), [*IN_MODELS, *(pytest.param(*row, marks=pytest.mark.long) for row in MORE_IN_MODELS)]
+)
+def test_a_branch_in_the_model(name: str, optimizer: str) -> None:
+    """Each side has its autograd graph, so it runs on to the end of the step. From a fresh optimizer."""
+    compare(lambda: Step(BRANCHING[name](), FRESH[optimizer]))
+
+
+def test_a_gradient_penalty_through_a_branch() -> None:
+    class Penalty(Step):
+        def loss(self, x: Tensor) -> Tensor:
+            at = x.clone().requires_grad_()
+            y = self.net(at)
+            (gradient,) = torch.autograd.grad(y.sum(), at, create_graph=True)
+            return (y.pow(2).mean() + gradient.pow(2).mean()) / 10
+
+    compare(lambda: Penalty(BRANCHING["OneMoreLayer"]()))
