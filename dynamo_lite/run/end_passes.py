@@ -220,7 +220,7 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     for change in run.tracer.features.changes(run.tracer):
         (run.effects.dropped if change.new.is_scratch else run.effects.pending).append(change)
     dying_objects.check(run.tracer, run.effects)
-    run.made = run.effects.made
+    run.allocated = run.effects.made
 
 
 def _features_on_effects(run: FinishedRun, call: CallRecord) -> None:

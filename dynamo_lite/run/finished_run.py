@@ -33,7 +33,7 @@ class FinishedRun(Protocol):
     inputs: FlatInputs
     outputs: FlatOutputs
     effects: descriptions.Effects
-    made: set[int]
+    allocated: set[int]
     lost: list[Effect]
     refused_effects: list[DynamoLiteError]
     apart: tuple[tuple[Path, Path], ...] | None

@@ -73,7 +73,7 @@ class Run:
         self.refused_effects: list[DynamoLiteError] = []  # what `drops` let go, as export would have refused it
         self.lost: list[Effect] = []  # effects on settings and arguments that `drops` lets go
         self.records: list[Effect] = []
-        self.made: set[int] = set()  # objects of the run's own, which `undo` leaves as they are
+        self.allocated: set[int] = set()  # ids of objects that the run created: `undo` leaves them as they are
         tracer, earlier = request.tracer, request.earlier
         fake_mode = (self._users_mode() if earlier is None else _mode_of(earlier)) or symbolic_mode()
         self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
@@ -212,7 +212,7 @@ class Run:
                 raise refusal from error
             tracer.check_raised(error)
             tracer.features.tell("raised", tracer, error)
-            self.made = classify.made_by(tracer)  # the error, and what it holds, keep their attributes
+            self.allocated = classify.made_by(tracer)  # the error and the objects it holds keep their attributes
             raise
         dying_objects.check_generators(tracer)
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
@@ -242,7 +242,7 @@ class Run:
         tracer = self.tracer
         tracer.vm.retired = True
         self.recorder.close()
-        tracer.rollback(self.made)
+        tracer.rollback(self.allocated)
         tracer.heap.end()
         for placed in self.request.placed():
             undoing.undone(placed.put_back)

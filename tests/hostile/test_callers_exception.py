@@ -1,5 +1,5 @@
-"""Exceptions of the caller and of the program: the one that the caller handles is not the program's; the one that the
-program raises reaches the caller as the program made it."""
+"""Exceptions of the caller and of the program: the program does not see the exception that the caller is handling, and
+the exception that the program raises reaches the caller unchanged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Calling requires_grad_() on an argument
 
-It changes the caller's tensor, as a force field does that differentiates an energy by positions. Differentiate by a
-tensor of forward's own.
+It changes the caller's tensor. A force field does so to differentiate an energy with respect to positions. Use a
+detached copy of the argument instead.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 An operator's error has eager's text for the example's sizes (capture/kernels/eager_errors.py): reading it takes these
 sizes. Others contain "size s0" or "'FakeTensor' object" where eager has a number and 'Tensor' (or 'Parameter'): reading
-them is refused. The text changes where the program gets the exception: C++ reads the text of those that pass through.
+them is refused, except for an attribute that a tensor lacks, whose error holds the tensor. The text changes where the
+program gets the exception: C++ reads the text of those that pass through.
 """
 
 from __future__ import annotations
@@ -36,10 +37,18 @@ def check(tracer: TracerView, error: BaseException) -> None:
         if worded_for[1] is None or (worded_for[1] and _NUMBER.search(text)):
             error.args = (tracer.own(TextsAtWork).of_error(text, worded_for[1]),)
         return
+    if type(error) is AttributeError and is_fake(error.obj) and text == _no_attribute(error):
+        reword(tracer, error)
+        return
     env = tracer.recorder.env
     symbols = env.core.symbols if env is not None else ()
     if _CLASSES.search(text) or (symbols and any(name in symbols for name in _SYMBOLS.findall(text))):
         error.args = (tracer.own(TextsAtWork).of_error(text, None),)
+
+
+def _no_attribute(error: AttributeError) -> str:
+    """CPython's text for an attribute that an object lacks, built from the class and the name alone."""
+    return f"{type(error.obj).__name__!r} object has no attribute {error.name!r}"
 
 
 def reword(tracer: TracerView, error: Exception) -> None:

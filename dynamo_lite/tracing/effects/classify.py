@@ -106,7 +106,7 @@ def _held_by_arrays(tracer: TracerView, untracked: set[int]) -> set[int]:
 
 
 def made_by(tracer: TracerView) -> set[int]:
-    """Return the ids of the touched objects that a run has made which the program ended with an error."""
+    """Return the ids of the touched objects that the run created, for a run that the program ended with an error."""
     return _made(tracer, _outside(tracer)) if tracer.journal else set()
 
 

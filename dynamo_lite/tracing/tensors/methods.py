@@ -1,5 +1,4 @@
-"""Rules for tensor methods other than operators (requires_grad_, _is_view), torch._assert, torch._shape_as_tensor and
-inference_mode."""
+"""Rules for tensor methods other than operators (requires_grad_, _is_view), torch._assert and inference_mode."""
 
 from __future__ import annotations
 
@@ -24,14 +23,6 @@ def call_assert(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     if condition.dim():
         condition = condition.reshape(())
     return tracer.vm.call(torch._assert_async, (condition, str(rest[0])), {})
-
-
-def call_shape_as_tensor(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """torch._shape_as_tensor(x), which torch.onnx.operators.shape_as_tensor is as well: its operator has no kernel for
-    tensors without data, though it needs the sizes only."""
-    if kwargs or len(args) != 1 or not is_tensor(args[0]):
-        return NOT_HANDLED
-    return tracer.vm.call(torch.tensor, (list(args[0].shape),), {"dtype": torch.int64, "device": "cpu"})
 
 
 def call_requires_grad(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -72,7 +63,6 @@ def table() -> dict[int, Step]:
     """id(callable) → rule."""
     return {
         id(torch._assert): call_assert,
-        id(torch._shape_as_tensor): call_shape_as_tensor,
         id(TensorBase.requires_grad_): call_requires_grad,
         id(TensorBase._is_view): call_is_view,
         id(torch.inference_mode.__enter__): enter_inference_mode,

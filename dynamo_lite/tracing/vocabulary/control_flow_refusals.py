@@ -14,7 +14,7 @@ class Refusal(NamedTuple):
     what: str
     instead: str
     instead_by_name: Mapping[str, str] = MappingProxyType({})
-    """What to write instead for particular values of the template's `name`."""
+    """The text of `instead` for particular values of the template's `name`."""
 
 
 OF_CONTROL_FLOW: dict[str, Refusal] = {

@@ -229,8 +229,8 @@ REFUSALS: dict[str, Refusal] = {
         "The program uses the attribute {name!r} of a tensor, which the exported program cannot carry.",
         "return the value from forward, or keep it in a variable of forward.",
         {
-            "requires_grad": "for gradients with respect to an argument set it on a tensor of forward's own "
-            "(x = x.detach().requires_grad_()); use p.detach() instead of turning off the flag of a parameter p.",
+            "requires_grad": "for gradients with respect to an argument use a detached copy (x = x.detach()."
+            "requires_grad_()); use p.detach() instead of turning off the flag of a parameter p.",
         },
     ),
     "made-leaf": Refusal(

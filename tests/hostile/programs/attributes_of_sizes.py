@@ -103,13 +103,3 @@ def numpy_asks_for_array():
         return y, float(np.sqrt(n)), int(np.add(n, 1)), bool(np.equal(n, 4))
 
     return auto(f, t(4, 3), also=[t(7, 3)])
-
-
-@equal
-def sizes_as_a_tensor():
-    def f(x):
-        sizes = torch._shape_as_tensor(x)
-        of_onnx = torch.onnx.operators.shape_as_tensor(x[0])
-        return sizes * 2, of_onnx, x.view(int(sizes[0]), -1), torch._shape_as_tensor(x.sum())
-
-    return auto(f, t(4, 3), also=[t(7, 3)])

@@ -548,3 +548,19 @@ def quotient_under_another_handler():
             return -1
 
     return number(f, 4, 3)
+
+
+@equal
+def text_of_a_missing_attribute():
+    weight = torch.nn.Parameter(torch.ones(2))
+
+    def f(x):
+        texts = []
+        for value in (x, x * 2, weight):
+            try:
+                value.nope()
+            except AttributeError as error:
+                texts += [str(error), error.name, error.obj is value]
+        return x * weight, texts
+
+    return (f, (t(2),))
