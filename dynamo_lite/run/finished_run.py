@@ -10,6 +10,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture.comparison.fingerprint import Fingerprint
+from dynamo_lite.capture.kernels.layout_questions import strongest
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.program import FlatInputs
@@ -60,7 +61,7 @@ def conditions(run: FinishedRun) -> tuple[object, ...]:
     """Return the program's conditions on its inputs, in a form that two runs have in common."""
     env = run.recorder.env
     facts = [] if env is None else [str(fact.relation) for fact in env.core.facts if fact.kind == "guard"]
-    return sorted(facts), run.tracer.own(InputGuards).texts, run.recorder.layout.asked
+    return sorted(facts), run.tracer.own(InputGuards).texts, strongest(run.recorder.layout.asked)
 
 
 def lose_effect(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:

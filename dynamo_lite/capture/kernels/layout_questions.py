@@ -207,6 +207,17 @@ class Asked(NamedTuple):
     input: int | None
     dim: int | None
 
+    def covers(self, other: Asked) -> bool:
+        """Whether the inputs that are as this demands are as `other` demands, too."""
+        same = self.question == other.question
+        return same and self.input in (None, other.input) and self.dim in (None, other.dim)
+
+
+def strongest(asked: Iterable[Asked]) -> set[Asked]:
+    """Without those that another one covers: two runs that demand the same have the same set."""
+    found = set(asked)
+    return {one for one in found if not any(other is not one and other.covers(one) for other in found)}
+
 
 class Copy(NamedTuple):
     """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes, or if inputs have another
