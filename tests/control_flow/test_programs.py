@@ -15,12 +15,13 @@ CAPTURED = [name for name, program in PROGRAMS.items() if program.refused is Non
 REFUSED = [name for name, program in PROGRAMS.items() if program.refused is not None]
 NOT_DECOMPOSED = {
     "greedy_decode", "truth_of_a_row", "grows_over_a_dynamic_length_that_data_end", "viterbi_with_back_pointers",
-    "generate_with_a_cache_object",
+    "generate_with_a_cache_object", "parameter_without_gradient",
 }  # fmt: skip
 """torch's decompositions refuse an in-place index with a number that only run time knows, and nothing bounds; and a
 while_loop that carries a tensor whose size it does not find to be as before (`s0 - u + Min(s0, u + 2) - 2`). They leave
 out the detach of parameters in a program without gradients: a call with gradients asks torch for one that scan has not,
-and finds no strides of a branch's results."""
+and finds no strides of a branch's results. A parameter that is changed is copied to at the end, without
+torch.no_grad(): only a call without gradients can be made."""
 THROUGH = CAPTURED[::9]
 """Programs that go through save, load and decompositions each time; the others in the long run."""
 
