@@ -1,8 +1,8 @@
-"""A view of one tensor or of another, as a branch went, changed in place
+"""A view that nested branches made, changed in place
 
 The result of a branch on data is a tensor of its own. In eager `row` is a view that a side has made of `a`, and
-changing it in place changes `a`. A change of `a` itself, by whole tensors, is captured: `y = a if p else b`, then
-`y.add_(1)`.
+changing it in place changes `a`. That is captured for a view that one branch made (`row = a[0] if p else a[1]`, then
+`row.add_(1)`), and not for one of a nested branch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ERROR = "branch-unsupported"
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         a = x * 2
-        row = a[0] if x.sum() > 0 else a[1]
+        row = a[0] if x.sum() > 0 else a[1] if x.max() > 2 else a[2]
         row.add_(1)  # stops here
         return a
 
@@ -30,8 +30,10 @@ class Rewrite(nn.Module):
         a = x * 2
         if x.sum() > 0:
             a[0].add_(1)
-        else:
+        elif x.max() > 2:
             a[1].add_(1)
+        else:
+            a[2].add_(1)
         return a
 
 
