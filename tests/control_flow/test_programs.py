@@ -22,7 +22,20 @@ while_loop that carries a tensor whose size it does not find to be as before (`s
 out the detach of parameters in a program without gradients: a call with gradients asks torch for one that scan has not,
 and finds no strides of a branch's results. A parameter that is changed is copied to at the end, without
 torch.no_grad(): only a call without gradients can be made."""
-THROUGH = CAPTURED[::9]
+_THROUGH = """
+    write_to_either write_in_a_loop result_of_a_loop_is_written conditional_expression or_of_values
+    differing_shapes early_return_of_a_dict the_caller_raises a_method_is_chosen
+    a_range_is_moved_by_a_branch_within_a_branch choice_of_functions counted_exits counted_backwards
+    list_left_from_some_round_on steps_held_by_an_object two_counters_that_begin_alike alias_of_input
+    larger_of_nan_and_one with_inside function_with_setup_context_on_both_sides generate_with_gradients_on
+    grows_along_the_last_dimension doubles_in_each_round held_by_the_caller held_by_a_list which_of_two_it_is
+    branch_in_a_loop_over_modules one_of_two_under_no_other_name stacked_without_a_test while_with_a_bound
+    summed one_or_two_items_of_a_round while_and collatz for_range_break power_iteration running_maximum
+    dict_new_key choose_module dict_rebound rebound_beside_a_list_that_grows one_item_twice
+    one_of_three_changed_in_place gru_over_range_with_gradient stack_of_a_comprehension pairs_sorted_in_place
+    zero_with_a_sign_as_a_key memory_of_an_array_that_is_read moved_into_a_block
+"""
+THROUGH = frozenset(_THROUGH.split())
 """Programs that go through save, load and decompositions each time; the others in the long run."""
 
 

@@ -276,7 +276,7 @@ class memory_of_an_array_that_is_read(nn.Module):
         return x * 2
 
 
-@program(*SIGNS, refused="control-flow-gradient")
+@program(*SIGNS)
 class gradient_within_the_program(nn.Module):
     def forward(self, x):
         with torch.enable_grad():
