@@ -158,15 +158,23 @@ def namespace_of(owner: Any) -> dict[str, Any] | None:
 
 
 def _tensors(tracer: Forking) -> Iterator[torch.Tensor]:
-    """Yield the tensors reachable from the program's frames and from older objects that it changed. (Globals hold
-    objects that existed before the call, or those that the program stored there: these are in the journal. So are new
-    classes that it changed, whose attributes are not looked at otherwise.)"""
+    """Yield the tensors reachable from the program's frames and from older objects that it changed, through the
+    attributes of new classes as well. (Globals hold objects that existed before the call, or those that the program
+    stored there: these are in the journal.)"""
     changed = [*_changed(tracer)]
     old = tracer.writes.old_among(changed)
-    kept = [owner for owner in changed if id(owner) in old or isinstance(owner, type)]
-    for owner, _ in _walk(tracer, [*frames_of(tracer), *kept]):
-        if is_tensor(owner):
-            yield owner
+    todo: list[Any] = [*frames_of(tracer), *(owner for owner in changed if id(owner) in old)]
+    walked: set[int] = set()
+    while todo:
+        classes: dict[int, type] = {}
+        for owner, _ in _walk(tracer, todo):
+            if is_tensor(owner):
+                yield owner
+            elif isinstance(owner, type):
+                classes.update((id(one), one) for one in owner.__mro__ if id(one) not in walked)
+        walked.update(classes)
+        old = tracer.writes.old_among([*classes.values()])
+        todo = [part for key, one in classes.items() if key not in old for part in vars(one).values()]
 
 
 def frames_of(tracer: Forking) -> Iterator[Any]:

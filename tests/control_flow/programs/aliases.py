@@ -338,3 +338,40 @@ class two_ways_to_one_tensor(nn.Module):
                 self.count.add_(1)
         x.add_(3)
         return x
+
+
+@program(*SIGNS)
+class seen_by_a_new_class(nn.Module):
+    """Its only other name is an attribute of a class that the program has made."""
+
+    def forward(self, x):
+        class Held:
+            pass
+
+        a = x * 2
+        Held.row = a[0]
+        held = Held()
+        row = a[0] if x.sum() > 0 else x[0] * 3
+        row.add_(1)
+        return held.row * 1, row
+
+
+def _held(row):
+    rows = []
+
+    class Held:
+        def first(self):
+            return rows[0]
+
+    rows.append(row)
+    return Held()
+
+
+@program(*SIGNS)
+class seen_by_a_method_of_a_new_class(nn.Module):
+    def forward(self, x):
+        a = x * 2
+        held = _held(a[0])
+        row = a[0] if x.sum() > 0 else x[0] * 3
+        row.add_(1)
+        return held.first() * 1, row
