@@ -1,6 +1,6 @@
-"""docs/benchmarks.md and the figures of the README, from the files of benchmarks/results.
+"""docs/benchmarks.md and the figures of the README, from the files of benchmarks/results; tables of docs/soundness.md.
 
-    python -m benchmarks.page            # write both
+    python -m benchmarks.page            # write them
     python -m benchmarks.page --check    # write nothing; exit status 1 if one of them differs
 
 benchmarks/page.toml has the rows. Each figure in them is a template that names its file of results and the place there:
@@ -9,6 +9,7 @@ benchmarks/page.toml has the rows. Each figure in them is a template that names 
     {{ cells("hostile", "equal refused", "dynamo-lite", under="All") }}    several, as "1399 / 614"
     {{ column("export_time", "strict") }}                              all cells of a column
     {{ quote("scaling", "to the power <> ") }}                         the figure that stands there
+    {{ lines("dynamo_lite/tracing", without="dynamo_lite/tracing/policy") }}    lines of Python, rounded
 
 LookupError names a place that is not there. tests/docs/test_benchmarks_page.py compares the files with what is written.
 """
@@ -20,6 +21,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -27,9 +29,10 @@ from jinja2 import Environment, StrictUndefined
 from benchmarks.result_tables import RESULTS, ROOT, tables
 
 TEMPLATES = ROOT / "benchmarks" / "page.toml"
-PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
-BEGIN, END = "<!-- figures: python -m benchmarks.page -->", "<!-- end of figures -->"
-
+PAGE, README, SOUNDNESS = ROOT / "docs" / "benchmarks.md", ROOT / "README.md", ROOT / "docs" / "soundness.md"
+HOLES = ROOT / "dynamo_lite" / "lab" / "known_holes.toml"
+SECTIONS = {README: ("figures",), SOUNDNESS: ("trusted base", "known holes")}
+"""The parts of files of prose that are written here: page.toml has each by name, with _ for a space."""
 
 _FIGURE = r"\d(?:[\d.]*\d)?"
 _PARTS = {"<>": f"({_FIGURE})", "<_>": _FIGURE, "…": "[^|]*"}
@@ -100,11 +103,28 @@ def quote(file: str, pattern: str) -> Any:
     return found[0]
 
 
+def lines(*paths: str, without: str = "") -> int:
+    """The lines of Python files, or of those below folders, but for those below `without`: two digits of the number,
+    and no figure below a hundred. LookupError if there are none."""
+    files = {file for path in paths for file in [ROOT / path, *(ROOT / path).rglob("*.py")] if file.is_file()}
+    kept = [file for file in files if not without or ROOT / without not in file.parents]
+    count = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in kept)
+    if not count:
+        raise LookupError(f"no lines of Python in {', '.join(paths)}")
+    return round(count, -max(2, len(str(count)) - 2))
+
+
+def known_holes() -> dict[str, dict[str, str]]:
+    """The programs of the laboratory that dynamo-lite gets wrong, by id."""
+    return tomllib.loads(HOLES.read_text(encoding="utf-8"))
+
+
 @cache
 def environment() -> Environment:
     """The functions by which a template looks figures up."""
     made = Environment(autoescape=False, undefined=StrictUndefined, keep_trailing_newline=True)
     made.globals.update(cell=cell, cells=cells, column=column, quote=quote, zip=zip)
+    made.globals.update(lines=lines, known_holes=known_holes)
     made.filters["number"] = lambda value: f"{int(value):,}"
     return made
 
@@ -129,19 +149,22 @@ def page() -> str:
     return "\n".join(lines) + "\n\n" + _rendered(found["after"])
 
 
-def readme(text: str) -> str:
-    """The README's text, with its figures anew."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise LookupError(f"the README lacks {BEGIN} ... {END}")
-    made = _rendered(tomllib.loads(TEMPLATES.read_text(encoding="utf-8"))["readme"])
-    return f"{before}{begin}\n{made}{end}{after}"
+def filled(path: Path, text: str) -> str:
+    """The text of a file of prose, with its sections anew."""
+    templates = tomllib.loads(TEMPLATES.read_text(encoding="utf-8"))
+    for name in SECTIONS[path]:
+        opening, closing = f"<!-- {name}: python -m benchmarks.page -->", f"<!-- end of {name} -->"
+        before, begin, rest = text.partition(opening)
+        _, end, after = rest.partition(closing)
+        if not begin or not end:
+            raise LookupError(f"{path.name} lacks {opening} ... {closing}")
+        text = f"{before}{begin}\n{_rendered(templates['section'][name.replace(' ', '_')])}{end}{after}"
+    return text
 
 
 def main() -> int:
     try:
-        wanted = {PAGE: page(), README: readme(README.read_text(encoding="utf-8"))}
+        wanted = {path: filled(path, path.read_text(encoding="utf-8")) for path in SECTIONS} | {PAGE: page()}
     except LookupError as error:
         print(error.args[0], file=sys.stderr)
         return 2

@@ -6,8 +6,8 @@
 
 `run` writes files of the laboratory; hostile.jsonl and sizes.jsonl beside them are the outputs of `python -m
 benchmarks.ablations`. In study.jsonl the first line is the stamp, each other one an exporter with its verdicts, or a
-row of the ablations. benchmarks/study.md.jinja is the page, with the functions of benchmarks/page.py and those below;
-tests/docs/test_study.py compares.
+row of the ablations; model_outcomes.jsonl has the real models. benchmarks/study.md.jinja is the page, with the
+functions of benchmarks/page.py and those below; tests/docs/test_study.py compares.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import math
 import re
 import subprocess
 import sys
@@ -32,12 +33,21 @@ TRACERS = ("dynamo-lite", "dynamo-lite-guarded", *TORCHS)
 ABLATIONS = tuple(each.__name__ for each in _ablations.ABLATIONS)
 MEASURED = ROOT / "build" / "study"
 DATA = RESULTS / "study.jsonl"
+MODELS = RESULTS / "model_outcomes.jsonl"
+NOT_MEASURED = {
+    "thunder": "lightning-thunder 0.2.6, its newest version, cannot be imported beside torch 2.13.0: it asks for "
+    "`torch.Tensor.align_as`, which that torch no longer has"
+}
+"""Tracers that the corpus was not run with, and why."""
 TEMPLATE = ROOT / "benchmarks" / "study.md.jinja"
 PAGE = ROOT / "docs" / "study.md"
 VERDICTS = ("equal", "wrong", "refused", "rejected-call", "crash", "timeout")
 SAME = ("commit", "torch", "python", "machine")
 WIDTH = 140
 """The longest text of an answer that is kept."""
+_REFUSALS = {"TimeIsUp": "stopped by the limit on time"}
+_SMALL = re.compile(r"s\d+ (?:>= [12]|!= [01]),")
+"""A condition that only excludes sizes below two."""
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
 """Those of an absolute path."""
 
@@ -131,10 +141,60 @@ def measured(what: str) -> list[dict[str, Any]]:
     return [line[what] for line in data() if what in line]
 
 
+@cache
+def _model_lines() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in MODELS.read_text(encoding="utf-8").splitlines()]
+
+
+def model_stamp() -> dict[str, Any]:
+    """The state that `python -m benchmarks.model_outcomes` has measured; `models`: of how many."""
+    return _model_lines()[0]
+
+
+def model_counts() -> dict[str, Any]:
+    """How many models were tried (`sampled`), how many came to what (`rows`), that as `shares`, and the largest of
+    their errors: two standard errors of a share, in points."""
+    rows = _model_lines()[1:]
+    made = [row for row in rows if not row["refused"]]
+    ids = Counter(row["refused"].partition(":")[0] for row in rows if row["refused"])
+    kinds = Counter(kind for row in made for kind in row["captured"])
+    found = {
+        "exported": len(made),
+        **{_REFUSALS.get(id, f"refused: {id}"): count for id, count in sorted(ids.items())},
+        "with a captured branch or loop": sum(bool(row["operators"]) for row in made),
+        **{f"… a {kind}": count for kind, count in sorted(kinds.items())},
+        "with branches on sizes that were compared, and are no guards": sum(row["compared"] > 0 for row in made),
+        "with a size made constant": sum(bool(row["constant"]) for row in made),
+        "narrowed: with a condition on sizes that the example decided": sum(map(_is_narrowed, made)),
+    }
+    total, listed = len(rows), model_stamp()["models"]
+    rest = (listed - total) / (listed - 1)
+    error = max(2 * math.sqrt(rest * n * (total - n) / total**3) for n in found.values())
+    shares = {name: f"{100 * count / total:.0f} %" for name, count in found.items()}
+    return {"sampled": total, "rows": found, "shares": shares, "error": round(100 * error)}
+
+
+def _is_narrowed(row: dict[str, Any]) -> bool:
+    """Whether sizes of two and more are excluded."""
+    return not all(_SMALL.match(condition) for condition in row["narrowed"])
+
+
 def page() -> str:
     """docs/study.md."""
-    names = {"tracers": TRACERS, "verdicts": VERDICTS}
-    functions = (stamp, rows, classes, counts, with_verdict, changed, ablations, what, measured)
+    names = {"tracers": TRACERS, "verdicts": VERDICTS, "not_measured": NOT_MEASURED}
+    functions = (
+        stamp,
+        rows,
+        classes,
+        counts,
+        with_verdict,
+        changed,
+        ablations,
+        what,
+        measured,
+        model_stamp,
+        model_counts,
+    )
     template = environment().from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(names | {function.__name__: function for function in functions})
 

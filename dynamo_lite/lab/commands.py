@@ -109,12 +109,14 @@ def list_programs(
 
 @app.command()
 def show(id: Annotated[str, typer.Argument(help="as in `lab list`, or generated.SEED")]) -> None:
-    """Print a program."""
+    """Print a program, and why dynamo-lite gets it wrong if it is known to."""
     try:
         found = programs.find(id)
     except LookupError as error:
         _usage(error)
-    console.print(f"# {found.id}: {found.tests}\n{found.source}", markup=False, end="")
+    hole = programs.known_holes().get(id)
+    wrong = f"# wrong with dynamo-lite: {hole['differs']} ({hole['why']})\n" if hole else ""
+    console.print(f"# {found.id}: {found.tests}\n{wrong}{found.source}", markup=False, end="")
 
 
 @app.command()

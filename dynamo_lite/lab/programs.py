@@ -16,6 +16,7 @@ import inspect
 import linecache
 import random
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -132,6 +133,11 @@ def find(id: str) -> LabProgram:
     if id not in found:
         raise KeyError(f"no program {id!r} in the class {kind!r}")
     return found[id]
+
+
+def known_holes() -> dict[str, dict[str, str]]:
+    """What dynamo-lite is known to get wrong: id → the fields that known_holes.toml describes."""
+    return tomllib.loads(files(__package__).joinpath("known_holes.toml").read_text(encoding="utf-8"))
 
 
 def chosen(names: list[str], seed: int = 0, random_modules: int = 0) -> Iterator[str]:

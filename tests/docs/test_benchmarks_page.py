@@ -1,4 +1,5 @@
-"""docs/benchmarks.md and the README's figures are what `python -m benchmarks.page` writes; none is copied by hand."""
+"""docs/benchmarks.md, the README's figures and the tables of docs/soundness.md are what `python -m benchmarks.page`
+writes; no figure is copied by hand."""
 
 from __future__ import annotations
 
@@ -15,18 +16,19 @@ from benchmarks import page
 
 ROOT = Path(__file__).parents[2]
 ROWS = tomllib.loads(page.TEMPLATES.read_text("utf-8"))
-NAMES = {"gpt_12", "1 GB", "70B"}
+NAMES = {"gpt_12", "1 GB", "70B", "program.pt2"}
 """Words with a number in them that are the name of what is measured."""
 
 
 def test_the_page_is_what_the_command_writes() -> None:
     assert page.PAGE.read_text("utf-8") == page.page()
-    text = page.README.read_text("utf-8")
-    assert text == page.readme(text)
+    for path in page.SECTIONS:
+        text = path.read_text("utf-8")
+        assert text == page.filled(path, text), f"{path}: run python -m benchmarks.page"
 
 
 def test_no_figure_stands_in_the_rows() -> None:
-    texts = [ROWS["before"], ROWS["after"], ROWS["readme"]]
+    texts = [ROWS["before"], ROWS["after"], *ROWS["section"].values()]
     texts += [row[part] for row in ROWS["row"] for part in ("what", "ours", "strict")]
     for text in texts:
         words = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", " ", text, flags=re.DOTALL)
@@ -58,7 +60,8 @@ def test_figures_are_looked_up() -> None:
         lambda: page.cell("hostile", "wrong", "dynamo-lite"),
         lambda: page.column("soundness", "wrong"),
         lambda: page.quote("scaling", "no such text <>"),
-        lambda: page.readme("a README without the marks"),
+        lambda: page.filled(page.README, "a README without the marks"),
+        lambda: page.lines("dynamo_lite/no_such_folder"),
     ],
 )
 def test_a_place_that_is_not_there_or_not_the_only_one(look: Callable[[], object]) -> None:

@@ -7,18 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
-import torch  # noqa: F401  a Python without torch leaves this file out
+import torch
 
 pytest.importorskip("jinja2")
 
-from benchmarks import ablations, study
+import dynamo_lite
+from benchmarks import ablations, model_outcomes, study
 from benchmarks.figures import FIGURES, cells_of_study, decided_sizes
 from benchmarks.result_tables import RESULTS
 from dynamo_lite.lab import programs
 from dynamo_lite.lab.judge import judge
 from dynamo_lite.run import second_trace
-
-ROOT = Path(__file__).parents[2]
 
 
 def _texts(figure: str) -> list[str]:
@@ -46,9 +45,22 @@ def test_the_figures_are_drawn_from_the_data() -> None:
 
 
 def test_our_wrong_ones_are_the_known_holes() -> None:
-    holes = re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \|", (ROOT / "docs/soundness.md").read_text("utf-8"), re.MULTILINE)
-    assert sorted(holes) == study.with_verdict("dynamo-lite", "wrong")
+    assert sorted(programs.known_holes()) == study.with_verdict("dynamo-lite", "wrong")
     assert len(study.rows("dynamo-lite")) == len(list(programs.chosen([])))
+
+
+def test_models_are_counted_by_what_their_programs_have() -> None:
+    def branches(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = x * 2 if x.sum() > 0 else x - 1
+        return z + (y.sum() if y.shape[0] % 4 == 0 else y.mean())
+
+    sizes = {"x": {0: torch.export.Dim.AUTO}, "y": {0: torch.export.Dim.AUTO}}
+    found = dynamo_lite.trace(branches, (torch.ones(4), torch.ones(8)), dynamic_shapes=sizes)
+    made = model_outcomes.ModelOutcome("branches")
+    model_outcomes._read(found, made)
+    assert made.captured["branch on data"] == 1 and made.operators["cond"] >= 1
+    assert study._is_narrowed({"narrowed": made.narrowed}) == ("% 4" in " ".join(map(str, found.guards)))
+    assert not study._is_narrowed({"narrowed": ["s0 >= 2, user line", "s1 != 0, operator"]})
 
 
 @pytest.mark.parametrize(

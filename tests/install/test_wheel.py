@@ -111,6 +111,7 @@ def test_what_is_in_the_wheel(installed: Installed) -> None:
         "dynamo_lite/report/templates/report.html",
         "dynamo_lite/report/templates/report.js",
         "dynamo_lite/exportdb/templates/index.html",
+        "dynamo_lite/lab/known_holes.toml",
         "dynamo_lite/doctor/manifests/2.13.json",
     ):
         assert name in names

@@ -84,6 +84,7 @@ def test_list_and_show() -> None:
     assert "state.counter " in _lab("list").output
     assert "torch-nonstrict\n" in _lab("list", "--exporters").output
     assert "def counter() -> Example:" in _lab("show", "state.counter").output
+    assert "wrong with dynamo-lite: a result that is the argument" in _lab("show", "control_flow.while_loop").output
     assert _lab("show", "state.nothing").exit_code == 2
     assert _lab("list", "--classes", "nothing").exit_code == 2
     assert _lab("run", "--exporter", "nothing").exit_code == 2
