@@ -102,6 +102,31 @@ def all_facts_of(tracer: Forking, side: Side) -> Iterator[None]:
         env.core.rollback(mark)
 
 
+class FactsOfSides:
+    """The facts that sides of a branch add, from here on: those of sides that are run again, to another join, are about
+    values that no graph of the program computes."""
+
+    def __init__(self, tracer: Forking) -> None:
+        env = tracer.recorder.env
+        self._core = None if env is None else env.core
+        if self._core is not None:
+            self._mark, self._count = self._core.snapshot(), len(self._core.facts)
+            self._before = {symbol for symbol in self._core.symbols.values() if symbol.unbacked}
+
+    def forget(self) -> None:
+        """Leave out the facts about values that have been made since."""
+        core = self._core
+        if core is None:
+            return
+        added = core.facts[self._count :]
+        made = [{s for s in symbols_of(fact.relation) if s.unbacked} - self._before for fact in added]
+        if any(made):
+            core.rollback(self._mark)
+            for fact, symbols in zip(added, made):
+                if not symbols:
+                    core.assume(fact.relation, fact.origin, fact.kind)
+
+
 def keep_facts(
     tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any], assumed: Any = None
 ) -> None:

@@ -25,6 +25,7 @@ from dynamo_lite.control_flow.branches.calls import caller_of
 from dynamo_lite.control_flow.branches.joins import IN_CALLER, Joins, takes_value
 from dynamo_lite.control_flow.branches.side_ends import Merged
 from dynamo_lite.control_flow.emission import emit_cond
+from dynamo_lite.control_flow.facts import FactsOfSides
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.growth import HasToGrow
 from dynamo_lite.control_flow.merge import Merge
@@ -141,6 +142,7 @@ class Branch:
             sides: dict[bool, Side] = {}
             raised: list[bool] = []
             merged: Merged | None = None
+            facts = FactsOfSides(tracer)
             try:
                 with opened(tracer, self.frame, self.base) as base:
                     sides = self._sides_to(Join(self.frame, joins.at, joins.stays))
@@ -151,17 +153,20 @@ class Branch:
                 if later.frame is not self.frame:
                     raise
                 joins.move(later)
+                facts.forget()
                 if not later.in_caller:
                     continue
             except HasToGrow as grows:
                 if grows.base is not base:
                     raise
+                facts.forget()
                 grows.make_grown(tracer)
                 continue
             if raised:
                 return self.assert_not(raised, sides)
             if merged is not None:
                 break
+            facts.forget()
             if joins.unlike is not None:
                 done, answer = self._captured_in_caller()
                 if done:

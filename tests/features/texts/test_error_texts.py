@@ -106,7 +106,6 @@ def _(x: Tensor) -> Tensor:
 UNKNOWN: dict[str, Program] = {
     "run-time sizes": _tries(lambda x: x.nonzero() @ torch.ones(5, 5, dtype=torch.int64)),
     "class of a stand-in": _tries(lambda x: x / "a"),  # type: ignore[operator]
-    "attribute of a stand-in": _tries(lambda x: x.foo),
     "size in torch's Python": _tries(lambda x: F.interpolate(x[None, None], size=(3, 3, 3))),
     "size in a binding": _tries(lambda x: x[7]),
     "custom operator": _tries(_picky),
