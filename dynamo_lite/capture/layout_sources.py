@@ -43,6 +43,8 @@ def ask(recorder: Any, question: str, tensor: Any, dims: Sequence[int] | None = 
     if found is None:
         recorder.layout.ask(question)
         return
+    if question == "offset" and not (type(fake.storage_offset()) is int and fake.storage_offset() == 0):
+        ask(recorder, "strides", tensor)  # a view begins at a multiple of a stride
     for one in found.inputs:
         recorder.layout.ask(question, one)
     for one in found.copied_inputs:

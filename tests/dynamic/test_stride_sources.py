@@ -118,6 +118,15 @@ def test_one_stride_of_an_input_is_no_condition_on_the_others() -> None:
     assert not _check(program.module(), call, _cut(4, 3).t())
 
 
+def test_the_offset_of_a_view_depends_on_strides() -> None:
+    """Silently wrong for another layout: a view begins at a multiple of a stride."""
+    call = lambda x: x + x[:, 1:].storage_offset() + (x * 2)[1].storage_offset()  # noqa: E731
+    program = dynamo_lite.export(call, (torch.ones(3, 4),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
+    assert _check(program.module(), call, torch.ones(2, 5))
+    for layout in LAYOUTS[1:]:
+        _check(program.module(), call, layout(3, 4))
+
+
 def test_dimensions_of_one_element_have_any_stride() -> None:
     """Whether memory can be viewed does not depend on them."""
     program = dynamo_lite.export(_by_a_view, (torch.ones(3, 4),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))
