@@ -18,9 +18,9 @@ from torch import fx
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS, COPIES_OR_VIEWS
-from dynamo_lite.symbolic_shapes.expressions.expr import ONE, Int, as_int
-from dynamo_lite.symbolic_shapes.expressions.relations import eq
+from dynamo_lite.symbolic_shapes.expressions.expr import ONE, Int
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
+from dynamo_lite.symbolic_shapes.torch_env.broadcasting import ask_for_borders
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 
@@ -75,7 +75,7 @@ def tried(recorder: Any, func: Any, args: Sequence[Any]) -> None:
         return
     sizes, strides = _layout(env, fake)
     if func not in _VIEWS:
-        _ask_for_elements(env, fake)
+        ask_for_borders(env, fake.shape)
     elif (shape := _viewed_as(env, sizes, getattr(args[1], "shape", args[1]))) is not None:
         ask_to_view(env, sizes, strides, shape)
 
@@ -201,11 +201,3 @@ def ask_to_view(env: TorchShapeEnv, sizes: list[Int], strides: list[Int], shape:
             bool(env.wrap(QUESTIONS["is_contiguous"](sizes, strides)))
         else:
             view_kernel.asks_to_view(env, sizes, strides, shape)
-
-
-def _ask_for_elements(env: TorchShapeEnv, tensor: torch.Tensor) -> None:
-    """Demands that no dimension has one element, or that it has one, as in the example."""
-    for number in tensor.shape:
-        size = env.unwrap(number)
-        if size.as_constant() is None and env.hint_of(size) is not None:
-            bool(env.wrap(eq(size, as_int(1))))

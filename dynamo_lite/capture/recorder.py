@@ -47,6 +47,7 @@ from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
 from dynamo_lite.capture.operator_facts import UNANSWERED, OperatorFacts, RecordedCall, facts_of
 from dynamo_lite.capture.same_values import are_all_equal
+from dynamo_lite.symbolic_shapes.torch_env.broadcasting import ask_for_borders
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
@@ -273,6 +274,8 @@ class Recorder(InputLifter):
     ) -> NoReturn:
         if func in FAILS_BY_LAYOUT:
             layout_sources.tried(self, func, args)
+        elif self.env is not None and self.context.goes_on(frozenset({RuntimeError, type(error)})):
+            ask_for_borders(self.env, eager_errors.symbolic_sizes((args, kwargs)))
         if not eager_errors.lacks_no_kernel(func, args, kwargs, error):
             refusal = missing_data(func, error)
             if refusal is not None:

@@ -65,6 +65,8 @@ def _requiring(recorder: Recorder, tensor: torch.Tensor) -> fx.Node | None:
     if picked.stride() != tensor.stride() or picked.dtype != tensor.dtype:
         return None
     value, other = recorder.node_of(tensor), recorder.node_of(parameter)
+    with torch.enable_grad():
+        recorder.mark_grad_mode()  # the last operator may have been one under no_grad
     graph = recorder.level.graph
     options: dict[str, Any] = {"dtype": torch.bool, "device": tensor.device, "pin_memory": False}
     condition = graph.call_function(_aten.ones.default, ([],), options)

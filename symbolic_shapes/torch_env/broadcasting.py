@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from dynamo_lite.symbolic_shapes.expressions.relations import eq, or_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
@@ -53,6 +55,17 @@ def demand_fits(env: TorchShapeEnv, target: Sequence[Any], shapes: Sequence[Sequ
             hints = env.hint_of(a), env.hint_of(b)
             if a is not b and None not in hints and (hints[1] == 1 or hints[0] == hints[1]):
                 env.demand(or_(eq(a, b), eq(b, 1)))
+
+
+def ask_for_borders(env: TorchShapeEnv, sizes: Sequence[Any]) -> None:
+    """Demands of each size that it is 0, or 1, or neither, as in the example: an operator that raises an error in the
+    example may broadcast a size of 1, and have nothing to do for one of 0."""
+    with env.exactly():
+        for number in sizes:
+            size = env.unwrap(number) if isinstance(number, torch.SymInt) else None
+            if size is not None and size.as_constant() is None and env.hint_of(size) is not None:
+                for border in (0, 1):
+                    bool(env.wrap(eq(size, border)))
 
 
 def _spread_to(env: TorchShapeEnv, one: Any, other: Any) -> Any:

@@ -105,3 +105,14 @@ def views_of_one_leaf():
 @equal
 def beside_a_custom_function():
     return net(lambda self, x: copy.deepcopy(self.layer)(x) + Step.apply(self.layer(x)))
+
+
+@equal
+def operators_without_gradients_at_the_end():
+    def body(self, x):
+        y = copy.deepcopy(self.layer)(x)
+        with torch.no_grad():
+            y[0].mul_(3)
+        return y
+
+    return net(body)
