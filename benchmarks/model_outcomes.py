@@ -18,7 +18,6 @@ import platform
 import random
 import re
 import subprocess
-import sys
 import time
 import warnings
 from collections import Counter
