@@ -90,6 +90,14 @@ class ConstantValues:
         with _disable_current_modes(), DisableTorchFunction():
             return self._eagerly(func, *known)
 
+    def listed(self, fake: torch.Tensor) -> Any:
+        """`tolist()` of constant data, without an operator for each number; None if the data is not constant."""
+        value = self.of(fake)
+        if value is None:
+            return None
+        with _disable_current_modes(), DisableTorchFunction():
+            return value.tolist()
+
     def _size(self, fake: torch.Tensor) -> Any:
         """The value of a tensor that is computed from sizes; None for others."""
         node = self._recorder.level.nodes.get(fake)

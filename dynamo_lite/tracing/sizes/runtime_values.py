@@ -21,9 +21,13 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 def call_tolist(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
+    """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each; those of
+    constant data at once."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
+    known = tracer.recorder.constant_values.listed(tracer.recorder.known_stand_in(args[0]))
+    if known is not None:
+        return known
     state = tracer.own(SizesInCalls)
     state.number_for = "tolist"
     try:
