@@ -46,6 +46,9 @@ class ModuleContext:
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
         return False
 
+    def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
+        return False
+
     def found_as_one(self, left: Any, right: Any) -> bool:
         return False
 
