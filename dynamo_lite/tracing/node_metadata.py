@@ -113,7 +113,10 @@ class TraceContext:
 
     def annotations(self) -> dict[str, Any]:
         """Those of `torch.fx.traceback.annotate`, over those of the node that is exported again."""
-        return {**self._reexported.annotations(self._shown(self._tracer.vm.frame)), **annotated_entries()}
+        entries = annotated_entries()
+        if not self._reexported.is_used:
+            return entries
+        return {**self._reexported.annotations(self._shown(self._tracer.vm.frame)), **entries}
 
     def _name(self, base: str, serial: int) -> str:
         known = self._names.get((base, serial))
@@ -259,6 +262,11 @@ class ReexportedNodes:
         node = self._node(frame)
         stack = node.meta.get("nn_module_stack") if node is not None else None
         return dict(stack) if isinstance(stack, dict) and stack and all(map(_is_final, stack.values())) else None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a node is known, or was: `module_stack`, which each node asks for first, has looked for one."""
+        return bool(self._known)
 
     def annotations(self, frame: Any) -> dict[str, Any]:
         """The user's entries of the current node in `frame`: a quantizer's, a partitioner's."""
