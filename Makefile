@@ -66,7 +66,9 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= 2
 IN_PARALLEL := --jobs=$(WORKERS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # A file stays in one process: what its tests share (programs of other processes, modules) is made once.
-PYTEST := -m pytest -q -n $(WORKERS) --dist loadfile --max-worker-restart 2
+# A test that hangs shows the frames of all threads after ten minutes and ends its process, which pytest-xdist names.
+PYTEST := -m pytest -q -n $(WORKERS) --dist loadfile --max-worker-restart 2 \
+  -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 export OMP_NUM_THREADS ?= 1
 
 help:
