@@ -22,12 +22,12 @@ from dynamo_lite.capture.graph.remade_views import RemadeView, remade_view
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
 from dynamo_lite.control_flow import draws, gradients, operand_views, wide_integers
+from dynamo_lite.control_flow.differences import answers, memory, same_memory, sizes
+from dynamo_lite.control_flow.differences import layouts as layouts_of_sides
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers, memory, same_memory, sizes
-from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -206,7 +206,7 @@ def _flattened(tracer: Forking, pairs: Sequence[_Values], choice: _Choice = None
     expressions, for a branch on sizes, whose results are flattened if any inner size differs."""
     if choice is not None:
         for kind, a, b in pairs:
-            yield ("flat" if kind == "tensor" and any(_unlike_sizes(tracer, a, b)[1:]) else kind), a, b
+            yield ("flat" if kind == "tensor" and any(_different_sizes(tracer, a, b)[1:]) else kind), a, b
         return
     inner = [_differing(tracer, a, b) if kind == "tensor" else [] for kind, a, b in pairs]
     for (kind, a, b), dims in zip(pairs, inner):
@@ -215,7 +215,7 @@ def _flattened(tracer: Forking, pairs: Sequence[_Values], choice: _Choice = None
         yield from (("int64", a.shape[dim], b.shape[dim]) for dim in dims)
 
 
-def _unlike_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
+def _different_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
     return [not layouts_of_sides.are_equal(tracer, one, other) for one, other in zip(a.shape, b.shape)]
 
 
@@ -386,7 +386,7 @@ def record_loop(
     place of the lists, since the results must not depend on the values of the first iteration. known: fake tensors for
     the results, if they are known."""
     *_, operands = args
-    fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
+    fakes = tuple(tracer.recorder.fake(operand) for operand in operands)
     return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes), known))
 
 
@@ -397,14 +397,14 @@ def note_shared(tracer: Forking, result: torch.Tensor, others: Sequence[torch.Te
     """`result` would be one of `others` in eager (capture/may_share.py)."""
     may_share = tracer.recorder.may_share
     assert may_share is not None
-    may_share.note(tracer.recorder.known_stand_in(result), [tracer.recorder.known_stand_in(o) for o in others])
+    may_share.note(tracer.recorder.known_fake(result), [tracer.recorder.known_fake(o) for o in others])
 
 
 def note_list(tracer: Forking, rows: torch.Tensor) -> None:
     """Items of a list are taken from `rows` (capture/may_share.py)."""
     may_share = tracer.recorder.may_share
     assert may_share is not None
-    may_share.note_list(tracer.recorder.known_stand_in(rows))
+    may_share.note_list(tracer.recorder.known_fake(rows))
 
 
 _Remade = Sequence[RemadeView | None]
@@ -416,7 +416,7 @@ def _remade(tracer: Forking, pair: _Values, sides: tuple[Side, Side]) -> _Remade
     if kind != "tensor":
         return (None, None)
     recorder = tracer.recorder
-    fakes = [recorder.known_stand_in(value) for value in values]
+    fakes = [recorder.known_fake(value) for value in values]
     return [None if recorder.levels.sees(f) else remade_view(side.level, f) for side, f in zip(sides, fakes)]
 
 
@@ -426,15 +426,15 @@ def _note_branch(
     recorder = tracer.recorder
     assert recorder.may_share is not None
     recorder.may_share.note_branch(
-        recorder.known_stand_in(result),
-        [recorder.known_stand_in(side) for side in sides],
+        recorder.known_fake(result),
+        [recorder.known_fake(side) for side in sides],
         _of_branch(tracer, predicate),
         remade,
     )
 
 
 def _of_branch(tracer: Forking, predicate: Any) -> Any:
-    return tracer.recorder.known_stand_in(predicate) if is_tensor(predicate) else predicate
+    return tracer.recorder.known_fake(predicate) if is_tensor(predicate) else predicate
 
 
 def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:

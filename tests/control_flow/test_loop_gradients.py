@@ -1,4 +1,5 @@
-"""Loops with a gradient: torch makes it when the program is called. A round that it cannot differentiate is refused."""
+"""Loops with a gradient: torch makes it when the program is called. An iteration that it cannot differentiate is
+refused."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ SIZES = ({0: Dim.DYNAMIC}, {0: Dim.DYNAMIC})
 
 @pytest.mark.parametrize("kind", [Slice, Number, Mask, UnlikeGradients, Undefined])
 def test_called_without_gradients_only(kind: type[Rows]) -> None:
-    """torch has no gradient of such a round."""
+    """torch has no gradient of such an iteration."""
     module = kind()
     trace = dynamo_lite.trace(module, ARGS, dynamic_shapes=SIZES)
     assert any("under torch.no_grad() only" in note and "scan" in note for note in trace.notes)
@@ -133,8 +134,8 @@ def test_an_input_that_requires_grad_in_another_call_only(within: bool) -> None:
             assert torch.equal(marked.grad, torch.full((3,), 2.0))
 
 
-def test_counting_rounds_has_no_gradient() -> None:
-    """The loop that is run to count the rounds of another computes with what requires grad in the calls only."""
+def test_counting_iterations_has_no_gradient() -> None:
+    """The loop that is run to count the iterations of another computes with what requires grad in the calls only."""
 
     class Counted(nn.Module):
         def __init__(self) -> None:

@@ -87,7 +87,7 @@ class Branch:
         self.at = self.frame.pc - 1
         self.callees = self.calls_between()
         self.base = FrameState.of(self.frame, self.callees)
-        self.made: list[Side] = []
+        self.run_sides: list[Side] = []
         self.goes_on_in: Any = None  # the frame, if it is a caller's
         self.raises: BaseException | None = None  # what both sides raise
         self.flow: FlowGraph = flow_of(self.frame.info)
@@ -102,7 +102,7 @@ class Branch:
     def capture(self) -> Any:
         """Run both sides, merge them, and continue after the join. Returns the result of the jump's handler."""
         try:
-            with self.tracer.ways.of(self.tracer, self.frame, self.at):
+            with self.tracer.path_counter.of(self.tracer, self.frame, self.at):
                 answer = reported(self.tracer.recorder, self._capture)
         finally:
             if not self.of_sizes:  # else the frame may be put back to `base` (of_sizes.py)
@@ -116,7 +116,7 @@ class Branch:
     def let_go(self) -> None:
         """End the branch: objects that it kept alive may die when the program drops them."""
         self.base.let_go()
-        for side in self.made:
+        for side in self.run_sides:
             side.let_go()
 
     def go_on(self, merged: Merged) -> Any:
@@ -167,7 +167,7 @@ class Branch:
             if merged is not None:
                 break
             facts.forget()
-            if joins.unlike is not None:
+            if joins.difference is not None:
                 done, answer = self._captured_in_caller()
                 if done:
                     joins.note_merged(IN_CALLER)
@@ -206,7 +206,7 @@ class Branch:
                 if frame is not None and id(frame) in left.over:
                     give_up(frame)  # each side has run what it runs at its end
         for copy in (*left.copies, *right.copies) if tracer.watches else ():
-            tracer.watches[-1].made(copy)  # in a variable from here on; a side around may move it on
+            tracer.watches[-1].on_made(copy)  # in a variable from here on; a side around may move it on
         tracer.branches.note(self, at, merged.merge, made)
 
     def _captured_in_caller(self) -> tuple[bool, Any]:
@@ -227,7 +227,7 @@ class Branch:
         outer = _InCaller(tracer, caller.frame, *at, self, caller.modules, of_sizes=self.of_sizes)
         outer.condition = self.condition
         try:
-            with tracer.ways.of(tracer, outer.frame, outer.at):
+            with tracer.path_counter.of(tracer, outer.frame, outer.at):
                 answer = outer._capture()
         except NoJoin:
             return False, None
@@ -275,10 +275,10 @@ class Branch:
     def sides(self, join: int) -> dict[bool, Side]:
         """Both sides, run up to `join`."""
         tracer = self.tracer
-        tracer.ways.count(tracer)
+        tracer.path_counter.count(tracer)
         if tracer.depth >= DEPTH:
             unrolled = tracer.unrolled or "a loop that is left from within, by return or break, is unrolled"
-            why = f"more than {DEPTH} branches lie in one another ({unrolled})"
+            why = f"more than {DEPTH} branches are nested ({unrolled})"
             tracer.refuse("branch-unsupported", why=why)
         stops = {join} - {END} | (self.around.stops if self.around is not None else set())
         sides: dict[bool, Side] = {}
@@ -293,7 +293,7 @@ class Branch:
                 sides[truth] = run_side(tracer, self.frame, self.base, begin, stops, assumed, merges=merges)
             finally:
                 del tracer.known[known:]
-            self.made.append(sides[truth])
+            self.run_sides.append(sides[truth])
         return sides
 
     def assumed(self, truth: bool) -> Any:

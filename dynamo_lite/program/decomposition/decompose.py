@@ -213,6 +213,6 @@ def _code(expr: Any, sources: Mapping[sympy.Symbol, str]) -> str:
     missing = [str(symbol) for symbol in expr.free_symbols if symbol not in sources]
     if missing:
         names = ", ".join(sorted(missing))
-        raise RuntimeError(f"The decomposed program would hold only if {expr}, and no input tells what {names} is.")
+        raise RuntimeError(f"The decomposed program would hold only if {expr}, and no input determines {names}.")
     # torch prints guards the same way: a symbol prints as its name.
     return PythonPrinter().doprint(expr.xreplace({s: sympy.Symbol(text) for s, text in sources.items()}))
