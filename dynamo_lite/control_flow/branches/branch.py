@@ -53,7 +53,7 @@ from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.strings.deferred_str import texts_in
+from dynamo_lite.tracing.strings.deferred_str import known_words, texts_in
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, items_of
@@ -360,7 +360,10 @@ def _words(error: Any, frame: Any) -> str:
     text = ""
     if _rests_on_data(error.args):
         text = next((value for value in error.args if type(value) is str), "")
-    elif not texts_in(error.args):
+    elif unread := texts_in(error.args):
+        text = known_words(unread[0])
+        text = text if text.strip(" .") else ""
+    else:
         text = BaseException.__str__(error) if type(type(error).__str__) is FunctionType else str(error)
     return text or f"raised in {frame.code.co_name}"
 
