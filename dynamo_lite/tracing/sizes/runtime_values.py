@@ -80,8 +80,7 @@ def assert_truth(tracer: TracerView, value: Any) -> Any:
     if type(condition) is not torch.SymBool:
         return condition
     holds = condition if wanted else torch.sym_not(condition)
-    env = tracer.recorder.env
-    assert env is not None  # the condition is one of sizes
+    env = holds.node.shape_env
     origin = replace(env.where(), kind="torch._check", note=f"({message})")
     return wanted if env.expect_true(env.unwrap(holds), origin=lambda: origin) else not wanted
 
