@@ -163,7 +163,7 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
     except DynamoLiteError as error:
         problem = error
     tracer: Any = runs[-1].tracer if runs else None
-    if tracer is not None and tracer.may_be_unrolled and (made is None or tracer.own(SideDifferences).needs_no_grad):
+    if tracer is not None and tracer.has_lost_gradients and (made is None or tracer.own(SideDifferences).needs_no_grad):
         try:
             unrolled = _attempt(replace(request, tracer=UnrollingTracer), call, options)
             if made is None or not unrolled[1].tracer.own(SideDifferences).needs_no_grad:

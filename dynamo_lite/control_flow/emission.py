@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture.alias_analysis import has_to_run
 from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
@@ -114,7 +115,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         operand_views.make_inside(tracer, side.level)
     targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
     pairs = [(p.kind, p.left, p.right) for p in merge.pairs] + [("tensor", t, t) for t in targets]
-    if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
+    if not pairs and not any(map(_has_effect, (left, right))) and not left.checks and not right.checks:
         return "nothing: both sides leave the same"
     told, last_target = _told(tracer, merge, left, right), len(pairs)
     remade = [_remade(tracer, pair, (left, right)) for pair in pairs]
@@ -139,9 +140,9 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         shapes = None if merge.choice is None else [_chosen(merge.choice, *pair) for pair in pairs]
         results = call_cond(tracer, predicate, levels, outputs, has_gradient, shapes)
         if shapes is not None:
-            _assert_sizes(tracer, pairs, results)
+            _assert_sizes(tracer, [(*pair, result) for pair, result, shape in zip(pairs, results, shapes) if shape])
     if not pairs:
-        return "torch.cond, for its assertions"
+        return "torch.cond, for its effects"
     decoded = [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)]
     decoded = _unflattened(tracer, pairs, decoded, merge.choice)
     decoded = gradients.as_on_the_sides(tracer, required, decoded)
@@ -204,15 +205,18 @@ def _flattened(tracer: Forking, pairs: Sequence[_Values], choice: _Choice = None
     """Flatten results of which an inner size differs between the sides and is known at run time only: torch's rule for
     cond finds no strides for them. The sizes that differ follow all results. choice: returns these sizes as
     expressions, for a branch on sizes, whose results are flattened if any inner size differs."""
-    if choice is not None:
-        for kind, a, b in pairs:
-            yield ("flat" if kind == "tensor" and any(_different_sizes(tracer, a, b)[1:]) else kind), a, b
-        return
-    inner = [_differing(tracer, a, b) if kind == "tensor" else [] for kind, a, b in pairs]
+    inner = [_differing(tracer, a, b) if kind == "tensor" and not chosen(a, b, choice) else [] for kind, a, b in pairs]
     for (kind, a, b), dims in zip(pairs, inner):
-        yield ("flat" if dims else kind), a, b
+        is_flat = dims or (kind == "tensor" and chosen(a, b, choice) and any(_different_sizes(tracer, a, b)[1:]))
+        yield ("flat" if is_flat else kind), a, b
     for (_, a, b), dims in zip(pairs, inner):
         yield from (("int64", a.shape[dim], b.shape[dim]) for dim in dims)
+
+
+def chosen(a: torch.Tensor, b: torch.Tensor, choice: _Choice) -> list[Any] | None:
+    """Return the sizes of a result of a branch on sizes as expressions; None if a side has made one of them."""
+    sizes = [] if choice is None else [choice(one, other) for one, other in zip(a.shape, b.shape)]
+    return None if choice is None or None in sizes else sizes
 
 
 def _different_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
@@ -233,17 +237,18 @@ def is_unknown(size: Any) -> bool:
 
 
 def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], choice: _Choice = None) -> list[Any]:
-    if choice is not None:
-        shapes = [[choice(one, other) for one, other in zip(a.shape, b.shape)] if kind == "flat" else None
-                  for kind, a, b in pairs]  # fmt: skip
-        return [result if shape is None else result.view(shape) for shape, result in zip(shapes, results)]
-    sizes = iter(results[len(pairs) - sum(len(_differing(tracer, a, b)) for kind, a, b in pairs if kind == "flat") :])
+    known = [chosen(a, b, choice) if kind == "flat" else None for kind, a, b in pairs]
+    asked = [kind == "flat" and shape is None for (kind, *_), shape in zip(pairs, known)]
+    own = [_differing(tracer, a, b) if is_asked else [] for (_, a, b), is_asked in zip(pairs, asked)]
+    sizes = iter(results[len(pairs) - sum(map(len, own)) :])
     check = tracer.recorder.guarded
-    for index, (kind, a, b) in enumerate(pairs):
-        if kind != "flat":
+    for index, (_, a, _) in enumerate(pairs):
+        if (shape_known := known[index]) is not None:
+            results[index] = results[index].view(shape_known)
+        if not asked[index]:
             continue
         shape, flat = list(a.shape), results[index]
-        for dim in _differing(tracer, a, b):
+        for dim in own[index]:
             shape[dim] = next(sizes)
             check(torch._check, shape[dim] >= 0)
         check(torch._check, flat.shape[0] == math.prod(shape))
@@ -251,8 +256,8 @@ def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], 
     return results
 
 
-def _asserts(side: Side) -> bool:
-    return any("assert" in str(node.target) for node in side.level.graph.nodes)
+def _has_effect(side: Side) -> bool:
+    return any(has_to_run(node, side.level.modules) for node in side.level.graph.nodes)
 
 
 def _outputs_of(
@@ -284,19 +289,17 @@ def assert_facts(tracer: Forking, side: Side) -> None:
 
 
 def _chosen(choice: Callable[[Any, Any], Any], kind: str, a: Any, b: Any) -> list[Any] | None:
-    """Return the sizes of a result of a branch on sizes; None if it is not a tensor."""
-    if kind not in ("tensor", "flat"):
-        return None
-    sizes = [choice(one, other) for one, other in zip(a.shape, b.shape)]
-    return [math.prod(sizes)] if kind == "flat" else sizes
+    """Return the sizes of a result of a branch on sizes; None if it is not a tensor, or has sizes of its own."""
+    sizes = chosen(a, b, choice) if kind in ("tensor", "flat") else None
+    return sizes if sizes is None or kind == "tensor" else [math.prod(sizes)]
 
 
-def _assert_sizes(tracer: Forking, pairs: Sequence[_Values], results: Sequence[Any]) -> None:
+def _assert_sizes(tracer: Forking, rows: Sequence[tuple[str, Any, Any, Any]]) -> None:
     """Record which expressions the sizes of results are that the sides give differently: where torch runs its operator
-    again (`run_decompositions`), it takes them for unknown."""
+    again (`run_decompositions`), it takes them for unknown. rows: (kind, one side's, the other's, the result)."""
     recorder = tracer.recorder
-    for (kind, a, b), result in zip(pairs, results):
-        for dim, size in enumerate(result.shape if kind in ("tensor", "flat") else ()):
+    for kind, a, b, result in rows:
+        for dim, size in enumerate(result.shape):
             same = kind == "tensor" and layouts_of_sides.are_equal(tracer, a.shape[dim], b.shape[dim])
             if not isinstance(size, torch.SymInt) or same:
                 continue

@@ -45,7 +45,7 @@ class Forking(TracerView, Protocol):
         of_sizes: how many branches on sizes are captured.
         left_to_example: the branches on sizes that are not captured: (code, instruction).
         unrolls_for_gradients: whether loops that have no gradient as operators are unrolled, if they terminate.
-        may_be_unrolled: whether there has been such a loop that was captured without its gradient.
+        has_lost_gradients: whether there has been such a loop that was captured without its gradient.
     """
 
     loops: list[OpenLoop]
@@ -73,7 +73,7 @@ class Forking(TracerView, Protocol):
     of_sizes: int
     left_to_example: set[tuple[Any, int]]
     unrolls_for_gradients: bool
-    may_be_unrolled: bool
+    has_lost_gradients: bool
 
     def origin(self) -> Origin: ...
     def known_truth(self, value: Any) -> bool | None: ...

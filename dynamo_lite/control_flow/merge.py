@@ -89,7 +89,7 @@ class Merge:
         self.is_new = is_new
         self.native = native
         self.choice: Callable[[Any, Any], Any] | None = None
-        """Merges two ints, or two bools, into one expression, for a branch on sizes."""
+        """Merges two ints, or two bools, into one expression, for a branch on sizes. None: a result of the operator."""
         self.replaced: Any = None
         """Finds objects that one side has replaced by new ones, for a branch (replaced.py)."""
         self.carries_sizes = False
@@ -234,8 +234,8 @@ def _numbers(merge: Merge, left: Any, right: Any) -> Plan | None:
         return lambda: left
     if not symbolic and left != left and right != right:
         raise Differs("an object that is nan on each side, which `is` and `in` distinguish")
-    if merge.choice is not None and kind in (int, bool):
-        chosen = merge.choice(left, right)
+    chosen = merge.choice(left, right) if merge.choice is not None and kind in (int, bool) else None
+    if chosen is not None:
         return lambda: chosen
     if kind is int and not all(type(n) in PYTHON_TYPE or -(2**63) <= n < 2**63 for n in (left, right)):
         raise differ(left, right)

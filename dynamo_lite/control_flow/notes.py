@@ -76,8 +76,10 @@ def _kinds(pairs: list[Pair], changed: int) -> str:
 
 
 def line_of(frame: Any, index: int) -> Any:
-    """The line of an instruction of the frame's code."""
-    return frame.info.positions_at(frame.code, min(index, len(frame.info.ops) - 1)).lineno
+    """The line of an instruction of the frame's code; of one that the compiler has added, that of the one before it."""
+    last = min(index, len(frame.info.ops) - 1)
+    lines = (frame.info.positions_at(frame.code, at).lineno for at in range(last, -1, -1))
+    return next((line for line in lines if line is not None), None)
 
 
 def text_of(frame: Any, index: int) -> str:

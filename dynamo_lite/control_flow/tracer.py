@@ -63,7 +63,7 @@ class ForkingTracer(Tracer):
     """Whether there has been such a list."""
     unrolls_for_gradients = False
     """Whether loops that have no gradient as operators are unrolled, if they come to an end."""
-    may_be_unrolled = False
+    has_lost_gradients = False
     """Whether there has been such a loop that was captured without its gradient."""
 
     def __init__(self, *args: Any) -> None:

@@ -161,7 +161,7 @@ def with_history(
         made.requires_grad_(False)
     result: torch.Tensor = made
     if requires_grad and torch.is_grad_enabled():
-        result = without_mode(_apply, next(t for t in given if t.requires_grad), _Made(made))
+        result = without_mode(_apply, _Made(made), *[t for t in given if t.requires_grad])
     elif requires_grad:
         made.requires_grad_(True)  # under no_grad, a view of what requires grad is a leaf that does
     if base is not None:
@@ -197,10 +197,11 @@ class NoGradient(RuntimeError):
 
 
 class _NotLeaf(torch.autograd.Function):
-    """Gives a tensor the autograd state of an operator's result: it requires grad and is not a leaf."""
+    """Gives a tensor the autograd state of an operator's result: it requires grad and is not a leaf. The engine
+    comes to `backward` on its way to each of the operands that require grad."""
 
     @staticmethod
-    def forward(ctx: Any, anchor: torch.Tensor, made: _Made) -> torch.Tensor:
+    def forward(ctx: Any, made: _Made, *operands: torch.Tensor) -> torch.Tensor:
         return made.tensor
 
     @staticmethod

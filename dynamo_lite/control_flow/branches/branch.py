@@ -50,10 +50,11 @@ from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.frames.generators import frame_of, give_up
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.strings.deferred_str import texts_in
+from dynamo_lite.tracing.strings.deferred_str import known_words, texts_in
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, items_of
@@ -97,7 +98,19 @@ class Branch:
         self.reads = FirstReads.of(self.tracer.reads)
         self.choice: Callable[[Any, Any], Any] | None = None
         if self.of_sizes and self.relation is not None:
-            self.choice = ConditionalValue(env, self.relation).one
+            self.choice = self._chooser(ConditionalValue(env, self.relation).one)
+
+    def _chooser(self, one: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Return a function that merges two numbers into one expression; into None where a side has made one of them:
+        the operator gives that."""
+        env: Any = self.tracer.recorder.env
+        before = set(env.core.symbols.values())
+
+        def chosen(left: Any, right: Any) -> Any:
+            symbols = {s for n in (left, right) if type(n) in SYMBOLIC for s in symbols_of(env.unwrap(n))}
+            return one(left, right) if symbols <= before else None
+
+        return chosen
 
     def capture(self) -> Any:
         """Run both sides, merge them, and continue after the join. Returns the result of the jump's handler."""
@@ -226,10 +239,12 @@ class Branch:
         at = self.predicate, self.starts, self.kept
         outer = _InCaller(tracer, caller.frame, *at, self, caller.modules, of_sizes=self.of_sizes)
         outer.condition = self.condition
+        facts = FactsOfSides(tracer)
         try:
             with tracer.path_counter.of(tracer, outer.frame, outer.at):
                 answer = outer._capture()
         except NoJoin:
+            facts.forget()
             return False, None
         finally:
             outer.let_go()
@@ -360,7 +375,10 @@ def _words(error: Any, frame: Any) -> str:
     text = ""
     if _rests_on_data(error.args):
         text = next((value for value in error.args if type(value) is str), "")
-    elif not texts_in(error.args):
+    elif unread := texts_in(error.args):
+        text = known_words(unread[0])
+        text = text if text.strip(" .") else ""
+    else:
         text = BaseException.__str__(error) if type(type(error).__str__) is FunctionType else str(error)
     return text or f"raised in {frame.code.co_name}"
 

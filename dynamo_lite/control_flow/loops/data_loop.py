@@ -73,7 +73,9 @@ class DataLoop:
     number: Counter | None = None
     may_end: bool = False
     is_counting: bool = False
+    is_of_sizes: bool = False
     loses: str = ""
+    in_module: str = ""
 
     def __post_init__(self) -> None:
         self.tracer.own(ComparedSides).end_open()

@@ -28,6 +28,7 @@ from dynamo_lite.control_flow.loops.counted import (
     is_open_size,
 )
 from dynamo_lite.control_flow.loops.fixed import pairs_of
+from dynamo_lite.control_flow.loops.listed import ListedIterations, listed
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.interpreter.frames.generators import frame_of
@@ -267,8 +268,10 @@ def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool
 
 
 def kept(tracer: Forking, fn: Any, iterations: Iterations) -> Any:
-    """Return the value that the program may keep in a variable: a tuple of tensors, or an iterator."""
-    return as_generator(tracer, iterations) if fn in _THROUGH else make_list(GrownTuple, tracer, iterations)
+    """Return the value that the program may keep in a variable: a tuple of tensors, a list, or an iterator."""
+    if fn in _THROUGH:
+        return as_generator(tracer, iterations)
+    return make_list(GrownList if type(iterations) is ListedIterations else GrownTuple, tracer, iterations)
 
 
 def unrolled(tracer: Forking, value: Any) -> Any:
@@ -290,6 +293,7 @@ _RULES_OF_LOOPS: tuple[tuple[Any, Any], ...] = (
     (torch.split, _split),
     (torch.Tensor.chunk, _chunk),
     (torch.chunk, _chunk),
+    (torch.Tensor.tolist, listed),
 )
 
 

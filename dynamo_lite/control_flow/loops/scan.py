@@ -92,7 +92,7 @@ class _Parts:
     def __init__(
         self, loop: Any, carried: Carried, found: Carried, nodes: list[Any], at: list[int], iterations: Any
     ) -> None:
-        self.tracer, self.body, self.nodes = loop.tracer, found.side.level, nodes
+        self.tracer, self.body, self.nodes, self.in_module = loop.tracer, found.side.level, nodes, loop.in_module
         self.pairs: list[Pair] = [carried.merge.pairs[index] for index in at]
         tracer, recorder = self.tracer, self.tracer.recorder
         self.items = found.items
@@ -105,7 +105,7 @@ class _Parts:
         self.examples = [*(carried.examples[index] for index in at), *carried.inplace]
         self.has_gradient = loop.has_gradient(carried, found)
         why = _why_no_gradient([*self.initial, *found.items], is_numbered)
-        if why and self.has_gradient:
+        if why and self.has_gradient and not loop.in_module:
             cannot_merge("loop-gradient", why=why)
         gradients.check_loop(tracer, [*(pair.left for pair in self.pairs), *found.outputs])
         self.body.may_mutate = False
@@ -126,7 +126,7 @@ class _Parts:
         tracer, recorder, initial, slices = self.tracer, self.tracer.recorder, self.initial, self.slices
         modules = subgraph_calls.finish(recorder, [self.body], [tuple(self.nodes)], ("scan_combine_graph_",))
         raised = None
-        if self.has_gradient:
+        if self.has_gradient and not self.in_module:
             raised = scan_gradient.failure(tracer, modules[0], initial, slices, self.operands)
         if raised is not None:
             why = f"it would become torch's scan, and torch cannot make the gradient of such an iteration ({raised})"

@@ -123,10 +123,13 @@ _KEEPS = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF",
 
 
 def call_hash(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """hash(x), when the hash is the address; not in a `__hash__` of the program's, whose result a table looks up."""
+    """hash(x), when the hash is the address: a key, as id(x) is; not in a `__hash__` of the program's, whose result a
+    table looks up."""
     if len(args) != 1 or tracer.in_library():
         return NOT_HANDLED
     value = args[0]
+    if _hashed_by_address(value) and tracer.sees_python and not for_a_table(tracer):
+        return tracer.own(ObjectIds).hash_of(value)
     if fn is not hash or is_address(value) or addresses.shows_address(value):
         if not for_a_table(tracer):
             tracer.refuse("unrecordable-id", function="hash")
@@ -238,7 +241,12 @@ def is_address(value: Any) -> bool:
     """Whether hash(value) is made of an address, or of another value that each call has anew (a UUID, its text)."""
     if _hashes_items(value):
         return any(map(is_address, value))
-    if isinstance(value, (FakeTensor, UniqueValue, UniqueText)):
+    return isinstance(value, (UniqueValue, UniqueText)) or _hashed_by_address(value)
+
+
+def _hashed_by_address(value: Any) -> bool:
+    """Whether hash(value) is the object's own address: two hashes are equal where the objects are one."""
+    if isinstance(value, FakeTensor):
         return True
     return getattr(type(value), "__hash__", None) in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
 

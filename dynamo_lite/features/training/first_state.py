@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import fx
@@ -35,6 +35,7 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _d
 from dynamo_lite.torch_internals._torch_operators import OpOverload
 from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.effects import descriptions
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from dynamo_lite.value_types import GRAPH_ATOMS
 
 _LIKE = frozenset(
@@ -158,14 +159,41 @@ def judge(run: FinishedRun, made: Made) -> bool:
         raise FromFirstState(None)
     begun = (tensor for _, tensor in BEGIN.tensors.values())
     prints = run.fingerprint(neutral=[*first.neutral.values(), *begun])
-    left = {place: prints.value(tensor) for place, tensor in first.neutral.items()}
-    is_same = first.program == prints.program(run.outputs.values) and first.left == left
+    left = _left(run, prints, first.neutral)
+    is_same = first.program == prints.program(run.outputs.values) and are_left_alike(first.left, left)
     is_same &= first.changes == changes(run, prints, first.entries)
     is_same &= first.conditions == conditions(run) and first.spec == run.outputs.spec
     if not is_same or made:
         raise FromFirstState(first.otherwise or Refused())
     run.tracer.reads.add(first.reads)  # what the first step alone has read
     return True
+
+
+OVERWRITTEN: Final = "overwritten"
+"""In `FirstState.left`: a run that begins with the entry replaces it before it is read."""
+
+
+def _left(run: FinishedRun, prints: Any, tensors: Mapping[Place, torch.Tensor]) -> dict[Place, Any]:
+    """What a run leaves in entries, which are tensors that it has made or has begun with."""
+    states = {id(held): id(owner) for used in _optimizers(run) for owner, held in used.state.items()}
+    items = [change for change in run.effects.dropped if change.part == "items" and id(change.owner) in states]
+    scratch = {(states[id(change.owner)], change.key) for change in items}
+    left: dict[Place, Any] = {}
+    for place, tensor in tensors.items():
+        is_known = is_fake(tensor) or run.recorder.is_lifted(tensor)
+        left[place] = OVERWRITTEN if place in scratch else prints.value(tensor) if is_known else None
+    return left
+
+
+def are_left_alike(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
+    """Whether two runs leave the same in the entries that later calls read."""
+    unread = {place for left in (one, other) for place, value in left.items() if value == OVERWRITTEN}
+    return all(place in unread or one.get(place) == other.get(place) for place in {**one, **other})
+
+
+def _optimizers(run: FinishedRun) -> list[Optimizer]:
+    prepared = run.request.prepared
+    return list({id(entry.optimizer): entry.optimizer for entry in getattr(prepared, "entries", ())}.values())
 
 
 def _settings(run: FinishedRun) -> tuple[Any, ...]:
@@ -189,7 +217,7 @@ def first_state(
     def state_of(entries: _Entries) -> FirstState:
         prints = run.fingerprint(buffers=entries.buffers, neutral=[*in_place.values()])
         program, others = prints.program(run.outputs.values), changes(run, prints, [*entries.all, *placed])
-        left = {place: prints.value(tensor) for place, tensor in {**entries.varying, **in_place}.items()}
+        left = _left(run, prints, {**entries.varying, **in_place})
         rests_on = (_settings(run), conditions(run), run.tracer.reads)
         return FirstState(tuple(entries.all), program, run.outputs.spec, others, entries.neutral, left, *rests_on)
 

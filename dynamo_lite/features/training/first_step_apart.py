@@ -175,8 +175,8 @@ def _is_as_from_all(run: FinishedRun, prepared: Mixed, made: Made) -> bool:
     """Whether the run from the state of some parameters computes what the one from the state of all does."""
     found: FirstState | None = first_state.first_state(run, made, prepared.first, prepared.entries)
     while found is not None:
-        parts = [(one.program, one.spec, one.changes, one.conditions, one.left) for one in (found, prepared.first)]
-        if parts[0] == parts[1]:
+        parts = [(one.program, one.spec, one.changes, one.conditions) for one in (found, prepared.first)]
+        if parts[0] == parts[1] and first_state.are_left_alike(found.left, prepared.first.left):
             return True
         found = found.otherwise
     return False

@@ -101,10 +101,22 @@ def _before_step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dic
 
 def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The tensors in the state of an optimizer are state of the program."""
+    if args and isinstance(args[0], Optimizer):
+        _note(tracer, args[0])
+    return NOT_HANDLED
+
+
+def read_attribute(tracer: TracerView, owner: Any, name: str, value: Any) -> Any:
+    """The program reads an attribute of an optimizer: methods of other names than `step` may make state, too."""
+    if name in ("state", "param_groups") and tracer.sees_python:
+        _note(tracer, owner)
+    return first_step_apart.read_attribute(tracer, owner, name, value)
+
+
+def _note(tracer: TracerView, optimizer: Optimizer) -> None:
     seen = tracer.own(OptimizersSeen).all
-    optimizer = args[0] if args else None
-    if not isinstance(optimizer, Optimizer) or any(one.optimizer is optimizer for one in seen):
-        return NOT_HANDLED
+    if any(one.optimizer is optimizer for one in seen):
+        return
     if not tracer.heap.new_among((optimizer,)):
         prefix = "optimizer" if not seen else f"optimizer_{len(seen)}"
         keys = {id(owner): frozenset(held) for owner, held in optimizer.state.items() if isinstance(held, dict)}
@@ -113,7 +125,6 @@ def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         schedules.note_rates(tracer, optimizer)
         for path, tensor in _tensors(optimizer):
             tracer.recorder.expect_state(tensor, f"{prefix}.{path}")
-    return NOT_HANDLED
 
 
 def judge(run: FinishedRun, call: CallRecord) -> None:

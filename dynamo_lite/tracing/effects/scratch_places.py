@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from types import CellType, FrameType
 from typing import Any
 
@@ -58,7 +58,7 @@ def _is_plain(kind: type) -> bool:
     return all(base in _HOLDERS or is_changeable(base) for base in kind.__mro__)
 
 
-_HOLDERS = frozenset([dict, OrderedDict, list, tuple, CellType, FrameType, object])
+_HOLDERS = frozenset([dict, OrderedDict, defaultdict, list, tuple, CellType, FrameType, object])
 
 
 def was_looked_at(tracer: TracerView, owner: Any, namespace: Any, key: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
@@ -31,6 +32,8 @@ class SavedHooks(NamedTuple):
 
 def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.grad: the engine runs on the fake tensors, and its operators are recorded like any others."""
+    args = tuple(_listed(tracer, value) if number < 2 else value for number, value in enumerate(args))
+    kwargs = {name: _listed(tracer, value) if name in _OF_TENSORS else value for name, value in kwargs.items()}
     for tensor in pytree.tree_leaves(args[1] if len(args) > 1 else kwargs.get("inputs")):
         if isinstance(tensor, torch.Tensor):
             check_hooks(tracer, tensor, (_BACKWARD,))
@@ -40,6 +43,16 @@ def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
         else:
             kwargs = {**kwargs, "retain_graph": True}
     return with_engine(tracer, fn, args, kwargs, "torch.autograd.grad")
+
+
+_OF_TENSORS = ("outputs", "inputs")
+
+
+def _listed(tracer: TracerView, value: Any) -> Any:
+    """The tensors of an iterable that pytree does not know, as a tuple, as torch takes them: `model.parameters()`."""
+    if isinstance(value, (torch.Tensor, tuple, list, Mapping)) or not hasattr(type(value), "__iter__"):
+        return value
+    return tracer.vm.call(tuple, (value,), {})
 
 
 class HookKind(NamedTuple):

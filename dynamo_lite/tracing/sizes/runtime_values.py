@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -79,7 +80,9 @@ def assert_truth(tracer: TracerView, value: Any) -> Any:
     if type(condition) is not torch.SymBool:
         return condition
     holds = condition if wanted else torch.sym_not(condition)
-    return wanted if holds.node.expect_true("", 0) else not wanted
+    env = holds.node.shape_env
+    origin = replace(env.where(), kind="torch._check", note=f"({message})")
+    return wanted if env.expect_true(env.unwrap(holds), origin=lambda: origin) else not wanted
 
 
 def is_assertion(frame: Any) -> bool:

@@ -19,7 +19,7 @@ from dynamo_lite.tracing.findings import DtypeReads
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.tensors import autograd_nodes, toggled_flags, type_queries
+from dynamo_lite.tracing.tensors import assigned_data, autograd_nodes, toggled_flags, type_queries
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
@@ -35,6 +35,7 @@ class TensorWrites(FeatureState):
     inference: where it first entered torch.inference_mode
     made_leaf: where the program first set requires_grad on a tensor of its own
     wrappers: the tensors around others that it has made, by id
+    assigned: assignments to `.data` of older tensors; there are none on a side of a branch
     """
 
     stays = "the places and attributes are noted or refused, on whichever side they are"
@@ -44,6 +45,7 @@ class TensorWrites(FeatureState):
         self.made_leaf: Mark | None = None
         self.inference: Mark | None = None
         self.wrappers: dict[int, Any] = {}
+        self.assigned: list[assigned_data.DataAssignment] = []
 
 
 def carry_over(tensors: Sequence[Any], fakes: Sequence[Any]) -> None:
@@ -140,6 +142,9 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool
     if key == "requires_grad":
         writes.made_leaf = writes.made_leaf or tracer.mark()
     elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):
+        if (row := assigned_data.carry(tracer, owner, value)) is not None:
+            writes.assigned.append(row)
+            return True
         tracer.refuse("tensor-data-assigned", name="data")
     return False
 
