@@ -242,7 +242,7 @@ def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], 
     own = [_differing(tracer, a, b) if is_asked else [] for (_, a, b), is_asked in zip(pairs, asked)]
     sizes = iter(results[len(pairs) - sum(map(len, own)) :])
     check = tracer.recorder.guarded
-    for index, (_, a, b) in enumerate(pairs):
+    for index, (_, a, _) in enumerate(pairs):
         if (shape_known := known[index]) is not None:
             results[index] = results[index].view(shape_known)
         if not asked[index]:

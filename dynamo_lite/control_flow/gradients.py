@@ -174,7 +174,7 @@ def note_written(tracer: Forking, target: torch.Tensor, required: Required) -> N
 def lose(tracer: Forking, required: Sequence[Required], results: Sequence[Any], line: Any, why: str) -> None:
     """The results of a loop have no gradient, for this reason, or because it is under no_grad (then that of what a loop
     without an iteration hands on is lost). Where eager's have one the program may not ask, and where the user can ask
-    for it, the program is not called with gradients (run/gradient_passes.py)."""
+    for it, the program is not called with gradients (features/gradients)."""
     differences = tracer.own(SideDifferences)
     if not torch.is_grad_enabled():
         differences.hands_on = True

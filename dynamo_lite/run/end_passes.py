@@ -16,28 +16,25 @@ import torch
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.errors import UnsupportedValue
-from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.trees.containers import leave_references, register_containers
 from dynamo_lite.program.trees.outputs import constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import flatten
-from dynamo_lite.run import copies_or_views, custom_operators, dying_objects, gradient_passes
+from dynamo_lite.run import copies_or_views, custom_operators
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect, lose_gradient
 from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.tracing.assemble import Assembly
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors
+from dynamo_lite.tracing.effects import classify, escaping_tensors
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.feature import Pass
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
 from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
-from dynamo_lite.tracing.tensors import shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary import contents
-from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_fake, is_tensor
 
 _HIDDEN = (
@@ -156,19 +153,8 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
             lose_effect(run, "argument", target, "its content", "another content", "input-container")
 
 
-def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
-    for graph_break in toggled_flags.turned(run.tracer):
-        if not run.tracer.goes_on:
-            raise graph_break
-        run.refused_effects.append(graph_break)
-    for lost in run.tracer.own(TensorWrites).lost:
-        old, new = descriptions.describe(lost.old), descriptions.describe(lost.new)
-        run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
-        run.tracer.note(f"{lost.target} is changed; the program does not change it")
-
-
-def _shared_memory(run: FinishedRun, call: CallRecord) -> None:
-    shared_memory.check(run.tracer)
+def _features_on_comparison(run: FinishedRun, call: CallRecord) -> None:
+    run.tracer.features.tell("compared", run, call)
 
 
 def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
@@ -219,11 +205,7 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     run.effects = classify.classify(run.tracer)
     for change in run.tracer.features.changes(run.tracer):
         (run.effects.dropped if change.new.is_scratch else run.effects.pending).append(change)
-    dying_objects.check(run.tracer, run.effects)
     run.allocated = run.effects.new_ids
-
-
-def _features_on_effects(run: FinishedRun, call: CallRecord) -> None:
     run.tracer.features.tell("judged", run, call)
 
 
@@ -255,15 +237,9 @@ RECORDED: tuple[Pass, ...] = (
     _features_on_outputs,
     _one_for_two,
     _arguments,
-    _attributes_of_tensors,
-    _shared_memory,
+    _features_on_comparison,
     _copies_or_views,
     _custom_operators,
     _results_of_branches,
     _writes,
-    _features_on_effects,
-    gradient_passes.gradients,
-    gradient_passes.gradients_cut_off,
-    gradient_passes.saved_tensors,
-    gradient_passes.operands_kept,
 )

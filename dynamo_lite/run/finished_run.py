@@ -1,4 +1,4 @@
-"""A run whose program has returned, as those who judge it see it (end_passes.py, gradient_passes.py)."""
+"""A run whose program has returned, as those who judge it see it (end_passes.py, features)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from dynamo_lite.program.shapes.layout_guards import layout_guards
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import dying_objects, end_passes, late_imports
+from dynamo_lite.run import end_passes, late_imports
 from dynamo_lite.run.finished_run import CallRecord
 from dynamo_lite.run.late_imports import TorchImported
 from dynamo_lite.run.request import RunRequest
@@ -46,12 +46,9 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
     state_kept,
     state_reads,
 )
-from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
-from dynamo_lite.tracing.sizes import builtin_calls
-from dynamo_lite.tracing.tensors import attributes
 from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
@@ -79,7 +76,8 @@ class Run:
         self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory, self.recorder.layout.knows_copies = request.memory, request.knows_copies
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
-        self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
+        self.tracer.drops = request.drops and not tracer.goes_on  # explain lists each
+        self.tracer.uncarried = request.uncarried
         if request.interpreted:
             self.tracer.interpret(request.interpreted)
         if request.demanded:
@@ -89,13 +87,12 @@ class Run:
         if request.has_flags and self.recorder.may_share is not None:
             self.recorder.may_share.has_flags = True
         self.tracer.own(SideDifferences).carries_gradients = request.carries_gradients
-        if request.uncarried:
-            self.tracer.own(Backwards).uncarried = dict(request.uncarried)
         self.recorder.context = context = TraceContext(self.tracer, has_state=request.held is None)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
-            specialized = builtin_calls.specialized_in(self.tracer, self.recorder.env)
-            in_text = partial(self.tracer.features.answers.get("number in text", _no_number), self.tracer)
+            answers = self.tracer.features.answers
+            specialized = partial(answers.get("specialized", _unheard), self.tracer)
+            in_text = partial(answers.get("number in text", _unheard), self.tracer)
             self.recorder.env.client = Client(
                 self.tracer.undecided, self.tracer.too_large, specialized, context.check_deferred, in_text
             )
@@ -195,7 +192,7 @@ class Run:
         policies = self.declared.policies if self.declared is not None else None
         leaves = self.recorder.bind_inputs(inputs.leaves, policies)
         self.recorder.layout.expect(leaves)
-        attributes.carry_over(inputs.leaves, leaves)
+        tracer.features.tell("inputs", inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
         tracer.reads.key_orders = KeyOrders((args, kwargs), bound_by_name(self.mod)) or None
         return CallRecord(args, kwargs, leaves)
@@ -214,7 +211,7 @@ class Run:
             tracer.features.tell("raised", tracer, error)
             self.allocated = classify.made_by(tracer)  # the error and the objects it holds keep their attributes
             raise
-        dying_objects.check_generators(tracer)
+        tracer.features.tell("left", tracer)
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
         for part, graph_break in self.lost_reads:
             if not part.can_be_put_back:
@@ -256,8 +253,8 @@ class Run:
             env.client = None
 
 
-def _no_number(tracer: Any, node: Any) -> None:
-    """No feature makes texts."""
+def _unheard(*args: Any) -> None:
+    """In place of a listener that no feature has."""
 
 
 def _nowhere() -> Origin:

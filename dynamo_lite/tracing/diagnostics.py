@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import traceback
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from dynamo_lite.capture import CaptureError
@@ -46,6 +47,12 @@ class Refusing(Observer):
 
     goes_on = False
     """Whether the run continues after an error, to find more (`explain`)."""
+
+    drops = False
+    """Whether effects that the program cannot carry are left out of it, with a note (`effects="drop"`)."""
+
+    uncarried: Mapping[str, str] = {}
+    """Why the backward of an autograd.Function is not part of the program, by its key (a run is made again so)."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Mark] = {}

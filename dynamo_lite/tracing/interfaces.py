@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any, NoReturn, Protocol
@@ -41,6 +41,8 @@ class Rejecting(Protocol):
     """The interface by which a feature stops the trace, or notes its assumptions (diagnostics.py)."""
 
     broken: Any
+    drops: bool
+    uncarried: Mapping[str, str]
 
     def refuse(self, id: str, **names: Any) -> NoReturn: ...
     def graph_break(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak: ...

@@ -1,4 +1,4 @@
-"""What torch keeps with a tensor of symbolic sizes from the first question on: its number of elements, and whether it is
+"""Answers that torch keeps with a tensor of symbolic sizes: its number of elements, and whether it is
 contiguous (SymbolicShapeMeta in c10/core). An answer that is found where a size is known to be 0, on one side of a
 branch, would be the answer everywhere. So these questions are asked before a side begins."""
 

@@ -174,8 +174,8 @@ class _SpecWalk:
         given = {**nested, **{key: specs[key] for key in self.at_top}}
         missing = [s.key for s in keywords if s.key not in given]
         if missing:
-            self._problem(here, f"omits {_listed(missing)}: name every argument (None: all its sizes are "
-                                "static)")
+            self._problem(here, f"states nothing about {_listed(missing)}: name every argument (None: all its "
+                                "sizes are static)")
         rest = {key: value for key, value in specs.items() if key not in self.at_top}
         return {**rest, parameter: {**given, **dict.fromkeys(missing)}}
 

@@ -31,8 +31,7 @@ _PARTS = frozenset({"real", "imag"})
 class TensorWrites(FeatureState):
     """The program's writes to attributes of tensors.
 
-    drops: whether attributes that it sets on older tensors are left out of the program
-    lost: those that were
+    lost: attributes that it sets on older tensors, and that are left out of the program
     inference: where it first entered torch.inference_mode
     made_leaf: where the program first set requires_grad on a tensor of its own
     wrappers: the tensors around others that it has made, by id
@@ -42,7 +41,6 @@ class TensorWrites(FeatureState):
     stays = "the places and attributes are noted or refused, on whichever side they are"
 
     def __init__(self, tracer: TracerView) -> None:
-        self.drops = False
         self.lost: list[LostAttribute] = []
         self.made_leaf: Mark | None = None
         self.inference: Mark | None = None
@@ -110,7 +108,7 @@ class LostAttribute:
 
 def drop(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
     """Whether a write to attribute `key` of an older tensor is left out of the program; it holds for the run."""
-    if not tracer.own(TensorWrites).drops or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
+    if not tracer.drops or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
         return False
     number = tracer.recorder.input_number(owner)
     name = "a tensor" if number is None else tracer.inputs.names[number]

@@ -1,12 +1,9 @@
-"""The checks of a run that are about gradients: the program's backward gives eager's gradients.
-
-Passes of end_passes.py, which defines passes.
-"""
+"""The checks of a run that are about gradients: the program's backward gives eager's gradients."""
 
 from __future__ import annotations
 
+from dynamo_lite.features.gradients import made_leaves
 from dynamo_lite.program.shapes.size_check import WITHOUT_GRADIENTS, ambiguous
-from dynamo_lite.run import made_leaves
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_gradient
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.assumptions.input_guards import InputGuards
@@ -18,7 +15,15 @@ from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 
 
-def gradients(run: FinishedRun, call: CallRecord) -> None:
+def judge(run: FinishedRun, call: CallRecord) -> None:
+    """Check the gradients of the program. Raises the graph break for one that is not eager's."""
+    _flows(run)
+    _cut_off(run)
+    backward.check_saved(run.tracer, run.tracer.own(Backwards).saved)  # a Function's backward raises where eager's does
+    kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
+
+
+def _flows(run: FinishedRun) -> None:
     """Check that a gradient that flows in eager flows in the program. (The second of two runs is not a program.)"""
     if run.request.earlier is not None:
         return
@@ -52,7 +57,7 @@ def gradients(run: FinishedRun, call: CallRecord) -> None:
         lose_gradient(run, graph_break, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 
-def gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
+def _cut_off(run: FinishedRun) -> None:
     """No gradient goes through torch's while_loop, whose gradient is wrong, nor through a detached result of a branch:
     an input that requires grad in another call than the example is refused there."""
     differences = run.tracer.own(SideDifferences)
@@ -74,13 +79,3 @@ def _gradients_lost(run: FinishedRun, differences: SideDifferences) -> None:
     for why in differences.needs_no_grad:
         run.tracer.note(f"the program is called under torch.no_grad() only: {why}")
         run.tracer.own(InputGuards).add(WITHOUT_GRADIENTS)
-
-
-def saved_tensors(run: FinishedRun, call: CallRecord) -> None:
-    """The backward of a Function raises where eager's does."""
-    backward.check_saved(run.tracer, run.tracer.own(Backwards).saved)
-
-
-def operands_kept(run: FinishedRun, call: CallRecord) -> None:
-    """The backward of a captured branch finds its operands as they were."""
-    kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
