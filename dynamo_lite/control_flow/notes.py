@@ -42,14 +42,14 @@ class BranchNotes:
         at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
         made = f"torch {'scan' if carried.is_scan else 'while_loop'} with {_count(count, 'carried value')}"
         added = sum(len(growth.added) for growth in carried.growths)
-        stacked = f", and {added} stacked from all rounds" if added else ""
+        stacked = f", and {added} stacked from all iterations" if added else ""
         kinds = _kinds(carried.merge.pairs, len(carried.inplace))
         self._add(f"the loop on data at line {at} is captured: {made}{stacked}{kinds}", loop)
 
     def note_counted(self, loop: Any) -> None:
         """A loop is run twice."""
         at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
-        self._add(f"the loop on data at line {at} is run once before, for the number of its rounds", loop)
+        self._add(f"the loop on data at line {at} is run once before, for the number of its iterations", loop)
 
     def _add(self, text: str, place: Any) -> None:
         """`place`: the branch or the loop, which the note shows the line of."""

@@ -228,7 +228,7 @@ class _Counted(nn.Module):
 
 def test_a_loop_that_is_run_twice() -> None:
     notes = dynamo_lite.trace(_Counted(), (torch.ones(3),), control_flow="capture").notes
-    assert any("is run once before, for the number of its rounds" in note for note in notes)
+    assert any("is run once before, for the number of its iterations" in note for note in notes)
 
 
 class LeftAtOnce(nn.Module):

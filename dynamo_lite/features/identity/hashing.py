@@ -130,7 +130,7 @@ def call_hash(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     value = args[0]
     if _hashed_by_address(value) and tracer.sees_python and not for_a_table(tracer):
         return tracer.own(ObjectIds).hash_of(value)
-    if fn is not hash or is_address(value) or addresses.shown(value):
+    if fn is not hash or is_address(value) or addresses.shows_address(value):
         if not for_a_table(tracer):
             tracer.refuse("unrecordable-id", function="hash")
         return NOT_HANDLED
@@ -195,7 +195,7 @@ def shows_address(tracer: TracerView, items: Any) -> bool:
     if found:
         tracer.heap.refresh()
     return any(
-        is_fake(item) or isinstance(item, (UniqueValue, UniqueText)) or tracer.heap.is_young(item) for item in found
+        is_fake(item) or isinstance(item, (UniqueValue, UniqueText)) or tracer.heap.is_new(item) for item in found
     )
 
 
@@ -268,7 +268,7 @@ def check_hashed(run: FinishedRun, call: CallRecord) -> None:
     for left, right in itertools.combinations(sorted(tracer.own(InputsHashed).numbers), 2):
         if are_one(tracer, left, right):
             names = tracer.inputs.names
-            raise tracer.refusal("input-identity", left=names[left], right=names[right])
+            raise tracer.graph_break("input-identity", left=names[left], right=names[right])
 
 
 def call_pop(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:

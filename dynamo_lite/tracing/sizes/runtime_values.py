@@ -26,7 +26,7 @@ def call_tolist(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     constant data at once."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
-    known = tracer.recorder.constant_values.listed(tracer.recorder.known_stand_in(args[0]))
+    known = tracer.recorder.constant_values.listed(tracer.recorder.known_fake(args[0]))
     if known is not None:
         return known
     state = tracer.own(SizesInCalls)
