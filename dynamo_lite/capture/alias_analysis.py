@@ -38,7 +38,8 @@ _ALLOCATES = frozenset(
         "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d",
         "embedding_bag", "bilinear", "outer", "softmax", "log_softmax", "silu", "gelu", "one_hot", "std", "var",
         "cross_entropy_loss", "upsample_nearest2d", "upsample_bilinear2d", "arange", "linspace", "zeros", "ones",
-        "full", "stack", "where",
+        "full", "stack", "where", "gru", "gru_cell", "lstm", "lstm_cell", "rnn_tanh", "rnn_tanh_cell", "rnn_relu",
+        "rnn_relu_cell", "square", "cdist", "cosine_similarity", "nll_loss_nd", "kron", "prelu",
     }
 )  # fmt: skip
 """Composite operators of aten that always return memory of their own. Any other may return an argument."""
