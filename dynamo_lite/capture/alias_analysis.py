@@ -163,6 +163,19 @@ def _all_compute(module: fx.GraphModule) -> bool:
     return all(only_computes(node, own) for node in nodes)  # type: ignore[arg-type]
 
 
+def has_to_run(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> bool:
+    """Whether an operator has an effect although nothing uses its result: it checks something, prints, or draws."""
+    if isinstance(node.target, HigherOrderOperator):
+        return any(map(_has_effect, subgraphs(node, modules)))
+    is_operator = isinstance(node.target, OpOverload) and not is_metadata_assertion(node)
+    return is_operator and (not node.target._schema.returns or "assert" in str(node.target) or draws(node))  # type: ignore[union-attr]
+
+
+def _has_effect(module: fx.GraphModule) -> bool:
+    own = dict(module.named_children())
+    return any(has_to_run(node, own) for node in module.graph.nodes)  # type: ignore[arg-type]
+
+
 def is_metadata_assertion(node: fx.Node) -> bool:
     """Whether a node is torch's assertion before `.to()`: of a dtype that the tensor always has in this program."""
     return node.target is aten._assert_tensor_metadata.default

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from dynamo_lite.capture.fakes.kept_answers import ask_first
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import CannotMerge, Side
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
@@ -23,6 +24,8 @@ def facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Iter
         yield
         return
     core = env.core
+    recorder = tracer.recorder
+    ask_first([reference() for reference, _ in [*recorder.level.nodes.entries.values()]], recorder.fake_mode)
     mark, symbols = core.snapshot(), set(core.symbols.values())
     side.symbols = symbols
     of_sizes = assumed is not None and _is_of_sizes(env, assumed)

@@ -4,5 +4,5 @@ from dynamo_lite.tracing.feature import Feature, WhileAwake
 from dynamo_lite.tracing.tensors import autograd_nodes
 
 FEATURE = Feature(
-    name="autograd", while_awake=WhileAwake(autograd_nodes.plan), refusals=("autograd-graph", "gradient-hook")
+    name="autograd", while_awake=WhileAwake(autograd_nodes.plan), graph_breaks=("autograd-graph", "gradient-hook")
 )

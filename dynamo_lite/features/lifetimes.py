@@ -7,5 +7,5 @@ FEATURE = Feature(
     name="lifetimes",
     c_steps=(plan,),
     on={"fork": lambda tracer: tracer.own(Lifetimes).check_fork()},
-    refusals=("object-lifetime",),
+    graph_breaks=("object-lifetime",),
 )

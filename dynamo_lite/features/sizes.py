@@ -49,5 +49,5 @@ FEATURE = Feature(
         ("attribute", range): builtin_calls.read_range,
     },
     around=_around,
-    refusals=("data-dependent-branch", "data-dependent-value"),
+    graph_breaks=("data-dependent-branch", "data-dependent-value"),
 )

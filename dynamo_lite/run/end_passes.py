@@ -35,7 +35,7 @@ from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
 from dynamo_lite.tracing.tensors import shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_fake, is_tensor
@@ -93,13 +93,13 @@ def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
 def _kinds_of_result(run: FinishedRun, call: CallRecord) -> None:
     for value in contents.containers(call.result):
         if is_array(value):
-            raise run.tracer.refusal("numpy-output")
+            raise run.tracer.graph_break("numpy-output")
         for part in (value, *value) if issubclass(type(value), dict) else (value,):
             if issubclass(type(part), (Unrecordable, UniqueText)):
                 _refuse_unrecordable(run, part)
     if isinstance(call.result, CoroutineType):
         call.result.close()
-        raise run.tracer.refusal("async-forward", function=call.result.__qualname__)
+        raise run.tracer.graph_break("async-forward", function=call.result.__qualname__)
 
 
 def _refuse_unrecordable(run: FinishedRun, value: Any) -> None:
@@ -121,7 +121,7 @@ def _outputs(run: FinishedRun, call: CallRecord) -> None:
     hidden = escaping_tensors.first_holder(tracer, constants_of(call.flat))
     if hidden is not None:
         raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
-    mark_made(run.outputs.spec, lambda value: id(value) in tracer.heap.young_among((value,)))
+    mark_made(run.outputs.spec, lambda value: id(value) in tracer.heap.new_among((value,)))
 
 
 def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
@@ -133,7 +133,7 @@ def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
     outside = set(map(storage_key, run.recorder.from_outside())) if found else set()
     if any(storage_key(leaf) not in outside for leaf in found):
         text = "outputs that forward makes in torch.inference_mode are inference tensors in eager, not in the program"
-        lose_gradient(run, run.tracer.refusal("inference-output", run.tracer.own(TensorWrites).inference), text)
+        lose_gradient(run, run.tracer.graph_break("inference-output", run.tracer.own(TensorWrites).inference), text)
 
 
 def _features_on_outputs(run: FinishedRun, call: CallRecord) -> None:
@@ -142,7 +142,7 @@ def _features_on_outputs(run: FinishedRun, call: CallRecord) -> None:
 
 def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
     """A container that is passed twice is two in the program."""
-    run.apart = must_be_apart(run.tracer, run.inputs, (call.args, call.kwargs))
+    run.must_not_alias = must_be_apart(run.tracer, run.inputs, (call.args, call.kwargs))
 
 
 def _arguments(run: FinishedRun, call: CallRecord) -> None:
@@ -153,14 +153,14 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
             _tell_apart(run, f"{what}; the caller's own stays as it was", "changed-and-returned", what)
         else:
             target = f"the argument {name}"
-            lose_effect(run, "argument", target, "what was passed", "another content", "input-container")
+            lose_effect(run, "argument", target, "its content", "another content", "input-container")
 
 
 def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
-    for refusal in toggled_flags.turned(run.tracer):
+    for graph_break in toggled_flags.turned(run.tracer):
         if not run.tracer.goes_on:
-            raise refusal
-        run.refused_effects.append(refusal)
+            raise graph_break
+        run.refused_effects.append(graph_break)
     for lost in run.tracer.own(TensorWrites).lost:
         old, new = descriptions.describe(lost.old), descriptions.describe(lost.new)
         run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
@@ -174,17 +174,17 @@ def _shared_memory(run: FinishedRun, call: CallRecord) -> None:
 def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
     results = [leaf for leaf in run.outputs.leaves if isinstance(leaf, torch.Tensor)]
     copies_or_views.check(run.recorder, results)
-    unlike = run.tracer.own(UnlikeSides)
-    if not unlike.laid_out:
+    differences = run.tracer.own(SideDifferences)
+    if not differences.laid_out:
         return
-    mark = copies_or_views.depends_on_side(run.recorder, unlike.laid_out, unlike.contiguous, results)
+    mark = copies_or_views.depends_on_side(run.recorder, differences.laid_out, differences.contiguous, results)
     if mark is not None:
         why = "reshape() or contiguous() of its result is a view or a copy, as the side goes, and that is visible"
-        raise run.tracer.refusal("branch-unsupported", mark, why=why)
-    mark = copies_or_views.drawn_by_side(run.recorder, unlike.laid_out)
+        raise run.tracer.graph_break("branch-unsupported", mark, why=why)
+    mark = copies_or_views.drawn_by_side(run.recorder, differences.laid_out)
     if mark is not None:
-        why = "random numbers are drawn in the memory order of its result, and the sides lay that out differently"
-        raise run.tracer.refusal("branch-unsupported", mark, why=why)
+        why = "random numbers are drawn in the memory order of its result, and the sides give it different strides"
+        raise run.tracer.graph_break("branch-unsupported", mark, why=why)
 
 
 def _custom_operators(run: FinishedRun, call: CallRecord) -> None:
@@ -201,7 +201,7 @@ def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
     tensors = {i: leaf for i, leaf in enumerate(run.outputs.leaves) if isinstance(leaf, torch.Tensor)}
     outside = set(map(storage_key, run.recorder.from_outside()))
     for index, tensor in tensors.items():
-        leaf = run.recorder.known_stand_in(tensor)
+        leaf = run.recorder.known_fake(tensor)
         if may_share.others(leaf) & outside:
             what = f"output {index} may be an input, a parameter or a buffer (or a view of one)"
         elif twin := [i for i, other in tensors.items() if i < index and may_share.may_be(leaf, other)]:
@@ -220,7 +220,7 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     for change in run.tracer.features.changes(run.tracer):
         (run.effects.dropped if change.new.is_scratch else run.effects.pending).append(change)
     dying_objects.check(run.tracer, run.effects)
-    run.allocated = run.effects.made
+    run.allocated = run.effects.new_ids
 
 
 def _features_on_effects(run: FinishedRun, call: CallRecord) -> None:
@@ -230,7 +230,7 @@ def _features_on_effects(run: FinishedRun, call: CallRecord) -> None:
 def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
     """Note a result that differs from eager's in its identity, or refuse it if the caller chose so."""
     if run.request.exact and not run.tracer.lets_pass(text):
-        raise run.tracer.refusal(id, what=what)
+        raise run.tracer.graph_break(id, what=what)
     run.tracer.note(text)
 
 

@@ -52,12 +52,12 @@ from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.tensors import attributes
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 _UNASKED = (
-    "the program asks how tensors lie in memory, and the kernel of {} was not asked (large operands, or it fails on "
-    "zeros): its result may lie otherwise than in eager"
+    "the program depends on memory layout, and the kernel of {} was not asked (large operands, or it fails on "
+    "zeros): its strides may differ from eager's"
 )
 
 
@@ -88,7 +88,7 @@ class Run:
             self.tracer.sorts = request.sorts  # type: ignore[attr-defined]  # as above
         if request.has_flags and self.recorder.may_share is not None:
             self.recorder.may_share.has_flags = True
-        self.tracer.own(UnlikeSides).carries_gradients = request.carries_gradients
+        self.tracer.own(SideDifferences).carries_gradients = request.carries_gradients
         if request.uncarried:
             self.tracer.own(Backwards).uncarried = dict(request.uncarried)
         self.recorder.context = context = TraceContext(self.tracer, has_state=request.held is None)
@@ -106,7 +106,7 @@ class Run:
         self.settled: Settled | None = None
         self.replaced: HeldTables | None = None
         self.state_reads: tuple[StateRead, ...] = ()
-        self.apart: tuple[tuple[Path, Path], ...] | None = None
+        self.must_not_alias: tuple[tuple[Path, Path], ...] | None = None
         self.lost_reads: list[tuple[MissingPart, GraphBreak]] = []  # what a trace with the user's own values decides
         if self.recorder.env is not None:
             persisted_sizes.assume(self.recorder.env, (*request.equal, *(request.known or ())))
@@ -150,11 +150,11 @@ class Run:
     def layout_guards(self, settled: Settled | None) -> list[str]:
         """Return the conditions on the memory layout of the inputs, if the program depends on layout."""
         recorder = self.recorder
-        for name in sorted(recorder.layout.unasked) if recorder.layout.asked else ():
+        for name in sorted(recorder.layout.unasked) if recorder.layout.questions else ():
             self.tracer.note(_UNASKED.format(name))
-        stand_ins = [node.meta["val"] for node in recorder.input_nodes]
+        fakes = [node.meta["val"] for node in recorder.input_nodes]
         sources = {} if settled is None else settled.solution.table.sources()
-        return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
+        return layout_guards(self.inputs, fakes, recorder.layout.questions, recorder.env, sources)
 
     def trace(self) -> None:
         """Run the program in the interpreter, and judge its effects. Raises GraphBreak, or what the program raises."""
@@ -208,17 +208,17 @@ class Run:
         try:
             result = self.request.enter(tracer, self.mod, args, kwargs)
         except Exception as error:
-            for _, refusal in lost_reads(tracer, (args, kwargs), lost):
-                raise refusal from error
+            for _, graph_break in lost_reads(tracer, (args, kwargs), lost):
+                raise graph_break from error
             tracer.check_raised(error)
             tracer.features.tell("raised", tracer, error)
             self.allocated = classify.made_by(tracer)  # the error and the objects it holds keep their attributes
             raise
         dying_objects.check_generators(tracer)
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
-        for part, refusal in self.lost_reads:
+        for part, graph_break in self.lost_reads:
             if not part.can_be_put_back:
-                raise refusal
+                raise graph_break
         return result
 
     def fingerprint(

@@ -177,7 +177,7 @@ def _merge(first: Run, second: Run, free: Free, cases: Cases) -> None:
     """Add the assumptions of the second trace to the program's."""
     for guard in second.tracer.own(InputGuards).texts:
         first.tracer.own(InputGuards).add(guard)
-    first.recorder.layout.asked |= second.recorder.layout.asked
+    first.recorder.layout.questions |= second.recorder.layout.questions
     env, ours = second.recorder.env, first.recorder.env
     if env is None or ours is None:
         return

@@ -99,7 +99,7 @@ TYPED_EVENTS: Mapping[str, str] = {
     "key": "(tracer, owner, key): the program asks whether `key in owner`",
 }
 """Event of an object → parameters and meaning. The key of `Feature.on` is (event, type of the object); a listener for
-"attribute" is told of the subclasses as well."""
+"attribute" gets the subclasses as well."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Feature:
         while_awake: the part that takes part from `CallPlans.wake` of the feature's name on.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
-        refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).
+        graph_breaks: the ids of the graph breaks that it raises (tracing/vocabulary/graph_breaks.py).
     """
 
     name: str
@@ -140,4 +140,4 @@ class Feature:
     while_awake: WhileAwake | None = None
     before_end: tuple[Pass, ...] = ()
     guards: Callable[[Any, TracerView], None] | None = None
-    refusals: tuple[str, ...] = ()
+    graph_breaks: tuple[str, ...] = ()

@@ -147,7 +147,7 @@ class Tracer(Refusing):
     def check_raised(self, error: Exception) -> None:
         """Refuse an exception of the program, if eager may raise another."""
         if is_about_one(error):
-            raise self.refusal("unrecordable-value", function=_A_CLOCK) from error
+            raise self.graph_break("unrecordable-value", function=_A_CLOCK) from error
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))

@@ -1,7 +1,8 @@
 """A learning-rate scheduler
 
-`scheduler.step()` counts in a Python number, and this one looks the number up in a dict of milestones. Call it outside of the step, and
-make the learning rate a tensor: the scheduler changes it in place, and the program reads it in each call.
+`scheduler.step()` counts in a Python number, and this one looks the number up in a dict of milestones. Call it
+outside of the step, and make the learning rate a tensor: the scheduler changes it in place, and the program reads it in
+each call.
 """
 
 from __future__ import annotations

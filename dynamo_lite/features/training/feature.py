@@ -66,7 +66,7 @@ FEATURE = Feature(
     while_awake=WhileAwake(on_write=optimizers.note_stored),
     before_end=(gradients.judge,),
     guards=_guard,
-    refusals=(
+    graph_breaks=(
         *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
         *("gradient-hook", "optimizer-state", "first-step-in-branch", "scheduler-step"),
         *("branch-differs", "tensor-attribute"),

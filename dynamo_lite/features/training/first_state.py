@@ -77,7 +77,7 @@ Made = Sequence[tuple[MadeEntry, "fx.Node | None"]]
 
 @dataclass(frozen=True, eq=False)
 class FirstState:
-    """What the first of the two runs has found (`RunRequest.prepared`).
+    """The findings of the first of the two runs (`RunRequest.prepared`).
 
     Attributes:
         entries: what the second run finds in the optimizers.
@@ -126,7 +126,7 @@ def put_back(entries: Sequence[MadeEntry]) -> None:
 
 
 class Refused:
-    """What a run finds in the place of a `FirstState` if no second run has been the same: nothing."""
+    """The substitute for a `FirstState` if no second run has been the same: nothing."""
 
     def place(self) -> None: ...
     def put_back(self) -> None: ...
@@ -206,15 +206,15 @@ def first_state(
     first: FirstState | None = None,
     placed: Sequence[MadeEntry] = (),
 ) -> FirstState:
-    """What the second run begins with: entries that are not computed from constants begin as -0.0. If that is not the
-    same program, constants that the step has not changed do so, too: they may be a gradient that is constant.
+    """The state that the second run begins with: entries that are not computed from constants begin as -0.0. If that is
+    not the same program, constants that the step has not changed do so, too: they may be a gradient that is constant.
 
     placed: entries of `first` that this run has begun with."""
     neutral = {} if first is None else first.neutral
     in_place = {entry.place: neutral[entry.place] for entry in placed if entry.place in neutral}
     known = {} if first is None else {entry.place: entry.value for entry in first.entries}
 
-    def found(entries: _Entries) -> FirstState:
+    def state_of(entries: _Entries) -> FirstState:
         prints = run.fingerprint(buffers=entries.buffers, neutral=[*in_place.values()])
         program, others = prints.program(run.outputs.values), changes(run, prints, [*entries.all, *placed])
         left = _left(run, prints, {**entries.varying, **in_place})
@@ -227,8 +227,8 @@ def first_state(
     entries = _Entries(made, constants, (), known)
     prints = run.fingerprint(buffers=entries.buffers, neutral=[*in_place.values()])
     unchanged = [node for node, value in entries.buffers.items() if not prints.is_changed(value)]
-    state = found(entries)
-    return replace(state, otherwise=found(_Entries(made, constants, unchanged, known))) if unchanged else state
+    state = state_of(entries)
+    return replace(state, otherwise=state_of(_Entries(made, constants, unchanged, known))) if unchanged else state
 
 
 class _Entries:

@@ -122,7 +122,7 @@ def _note(tracer: TracerView, optimizer: Optimizer) -> None:
     seen = tracer.own(OptimizersSeen).all
     if any(one.optimizer is optimizer for one in seen):
         return
-    if not tracer.heap.young_among((optimizer,)):
+    if not tracer.heap.new_among((optimizer,)):
         prefix = "optimizer" if not seen else f"optimizer_{len(seen)}"
         keys = {id(owner): frozenset(held) for owner, held in optimizer.state.items() if isinstance(held, dict)}
         seen.append(UsedOptimizer(optimizer, tracer.mark(), keys))
@@ -160,7 +160,7 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     names = [path for path in sorted(paths) if any(path.endswith(f".{entry.key}") for entry in entries)]
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     marks = {id(used.optimizer): used.mark for used in run.tracer.own(OptimizersSeen).all}
-    error = run.tracer.refusal("optimizer-state", marks[id(entries[0].optimizer)], optimizer=kinds, names=shown)
+    error = run.tracer.graph_break("optimizer-state", marks[id(entries[0].optimizer)], optimizer=kinds, names=shown)
     if not run.request.drops and not run.tracer.lets_pass(f"the first step of {kinds} makes {shown}"):
         raise error
     run.refused_effects.append(error)

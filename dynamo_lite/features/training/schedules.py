@@ -23,7 +23,7 @@ def judge(run: FinishedRun, optimizers: Sequence[Optimizer]) -> None:
     for change in run.effects.pending:
         if isinstance(change.owner, LRScheduler):
             kind = type(change.owner).__qualname__
-            error = run.tracer.refusal("scheduler-step", change.mark, scheduler=kind)
+            error = run.tracer.graph_break("scheduler-step", change.mark, scheduler=kind)
             numbers.hold(run, optimizers, error)
             text = f"{kind}.step() counts in Python numbers; the program does not"
             if not run.request.drops and not run.tracer.lets_pass(text):

@@ -17,7 +17,7 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
@@ -106,8 +106,8 @@ def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     recorder = tracer.recorder
     if any(isinstance(t, torch.Tensor) and is_wrapped(t) for t in pytree.tree_leaves((args, kwargs))):
         return NOT_HANDLED  # a functorch transform, which keeps an autograd graph of its own
-    unlike = tracer.own(UnlikeSides)
-    if unlike.lost or unlike.tangled:  # loops whose results are detached
+    differences = tracer.own(SideDifferences)
+    if differences.lost or differences.tangled:  # loops whose results are detached
         _refuse_gradient(tracer)
     if recorder.memory is not Memory.AUTOGRAD:
         tracer.abort(Inexact(f"{name} needs the autograd graph of every operator", Memory.AUTOGRAD))
@@ -129,8 +129,8 @@ class ThroughBranch(RunAgain):
 
 
 def _refuse_gradient(tracer: TracerView) -> NoReturn:
-    unlike = tracer.own(UnlikeSides)
-    if unlike.joined and not unlike.carries_gradients:
+    differences = tracer.own(SideDifferences)
+    if differences.joined and not differences.carries_gradients:
         tracer.abort(ThroughBranch())
     tracer.refuse("control-flow-gradient")
 

@@ -73,7 +73,7 @@ def judge(run: Any, rows: Sequence[DataAssignment]) -> None:
     for number, row in enumerate(rows):
         is_shared = _is_shared(run, row.owner) or any(_may_overlap(row, other, analysis) for other in rows[:number])
         if is_shared or not _is_as_copied(run, row, analysis, order, left):
-            raise run.tracer.refusal("tensor-data-assigned", row.mark, name="data")
+            raise run.tracer.graph_break("tensor-data-assigned", row.mark, name="data")
 
 
 def _is_shared(run: Any, owner: torch.Tensor) -> bool:

@@ -41,7 +41,7 @@ def toggle(tracer: TracerView, tensor: torch.Tensor) -> bool:
 def turned(tracer: TracerView) -> list[Any]:
     """Return the graph breaks of flags that stay toggled at the end of the run."""
     rows = tracer.own(ToggledFlags).rows.values()
-    return [tracer.refusal("tensor-attribute", mark, name="requires_grad") for _, _, mark in rows]
+    return [tracer.graph_break("tensor-attribute", mark, name="requires_grad") for _, _, mark in rows]
 
 
 def _users(tracer: TracerView, tensor: torch.Tensor) -> set[Any] | None:
