@@ -33,7 +33,7 @@ def _guard(walk: Any, tracer: TracerView) -> None:
 
 def _judge(run: FinishedRun, call: CallRecord) -> None:
     hooks.judge(run)
-    schedules.judge(run, optimizers.of(run))
+    schedules.judge(run, optimizers.of)
     optimizers.judge(run, call)
     first_gradients.judge(run)
     if assigned := run.tracer.own(TensorWrites).assigned:

@@ -51,7 +51,7 @@ class HeldNumbers:
     """The numbers that a run finds as tensors (`RunRequest.numbers`).
 
     rows: those, in order
-    error: the refusal of a program that changes them, where a number cannot be held
+    error: that of a program that changes them, where a number cannot be held
     signed: the names of those that may become negative: the program asserts of the others that they are not
     """
 
