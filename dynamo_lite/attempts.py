@@ -117,6 +117,8 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
             if unrolls:
                 raise
             raise error from None
+    except GraphBreak as error:
+        raise _without_held_numbers(runs) or error from None
     if captures and (_unrolled(made[1]) or _narrows(made[1])):
         if made[1].replaced is not None and (found := with_tables()) is not None:
             return found
@@ -198,9 +200,7 @@ def _as_it_is_called(
         return _attempt(replace(request, without_gradients=whys), call, options)
 
 
-def _captured(
-    request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent
-) -> tuple[Program, Run]:
+def _captured(request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent) -> tuple[Program, Run]:
     """Return a program with its branches and loops on data captured. Raises the error that prevents it.
 
     plain: the error of the trace without control flow. It is preferred if both traces stop at the same line. If the
@@ -217,6 +217,8 @@ def _captured(
     except InternalError:
         raise
     except GraphBreak as error:
+        if (instead := _without_held_numbers(runs)) is not None:
+            raise instead from None
         tracer: Any = runs[-1].tracer
         if error.id in _OF_CAPTURE and tracer.of_sizes:
             with suppress(ConstraintViolation, GraphBreak):
@@ -230,6 +232,12 @@ def _captured(
         if error.id != plain.id:
             plain.add(f"Captured as it is written, the program is refused for another reason: {error.headline}")
         raise plain from None
+
+
+def _without_held_numbers(runs: Sequence[Run]) -> GraphBreak | None:
+    """The error of the program if the last run began with Python numbers as tensors, which it cannot take."""
+    numbers: Any = runs[-1].request.numbers if runs else None
+    return None if numbers is None else numbers.error
 
 
 _OF_CAPTURE = frozenset({"branch-differs", "branch-gradient", "branch-unsupported", "loop-gradient"})
@@ -268,9 +276,7 @@ def _with_sizes_kept(
     return (program, run) if left[0][0] <= left[1][0] and left[0] != left[1] else made
 
 
-def _captured_sizes(
-    request: RunRequest, call: SpecifiedCall, options: Options, first: Run
-) -> tuple[Program, Run]:
+def _captured_sizes(request: RunRequest, call: SpecifiedCall, options: Options, first: Run) -> tuple[Program, Run]:
     """Return a program with its branches on sizes and its loops over sizes captured. Raises the error that prevents it.
 
     The remaining branches are evaluated before the program, which is run on both sides. first: the run that captured

@@ -7,12 +7,14 @@ from typing import Any
 
 from torch.optim import Optimizer
 
+from dynamo_lite.errors import GraphBreak
 from dynamo_lite.features.training import (
     backward,
     first_gradients,
     first_step_apart,
     gradients,
     hooks,
+    numbers,
     optimizers,
     schedules,
 )
@@ -31,11 +33,17 @@ def _guard(walk: Any, tracer: TracerView) -> None:
 
 def _judge(run: FinishedRun, call: CallRecord) -> None:
     hooks.judge(run)
-    schedules.judge(run)
+    schedules.judge(run, optimizers.of)
     optimizers.judge(run, call)
     first_gradients.judge(run)
     if assigned := run.tracer.own(TensorWrites).assigned:
         assigned_data.judge(run, assigned)
+
+
+def _differs(run: FinishedRun, error: GraphBreak) -> None:
+    first_gradients.differs(run, error)
+    if error.id == "python-state":
+        numbers.hold(run, optimizers.of(run), error)
 
 
 FEATURE = Feature(
@@ -49,7 +57,7 @@ FEATURE = Feature(
     function_steps=(optimizers.plan_step,),
     on={
         "judged": _judge,
-        "differs": first_gradients.differs,
+        "differs": _differs,
         "changes": gradients.changes,
         "tensor attributes": lambda: gradients.ATTRIBUTES,
         ("attribute", Optimizer): optimizers.read_attribute,

@@ -62,6 +62,11 @@ class OptimizersSeen(FeatureState):
         self._tracer.refuse("first-step-in-branch", optimizer=type(used.optimizer).__qualname__, names=keys)
 
 
+def of(run: FinishedRun) -> list[Optimizer]:
+    """The optimizers that a run has used."""
+    return [used.optimizer for used in run.tracer.own(OptimizersSeen).all]
+
+
 def _keys(optimizer: Optimizer) -> frozenset[tuple[int, Any]]:
     """The entries of an optimizer's state: the id of each parameter with the names of what is kept for it."""
     state = optimizer.state.items()

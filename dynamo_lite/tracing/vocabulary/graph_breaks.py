@@ -122,8 +122,8 @@ GRAPH_BREAKS: dict[str, GraphBreakRow] = {
     ),
     "scheduler-step": GraphBreakRow(
         errors.UnsupportedEffect,
-        "{scheduler}.step() within the step counts in Python numbers, from which it computes the learning rate; the "
-        "exported program cannot carry them.",
+        "{scheduler}.step() within the step counts in Python numbers, and computes the learning rate from them as "
+        "constants; the exported program cannot carry them.",
         "call it outside of the step, and make the optimizer with a rate that is a tensor (lr=torch.tensor(1e-3)): the "
         "scheduler changes it in place, and the program reads it in each call. Or compute the rate in the step, from a "
         "buffer that counts.",

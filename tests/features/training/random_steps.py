@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -115,7 +116,8 @@ class RandomStep(nn.Module):
         super().__init__()
         rng, more = random.Random(seed), random.Random(~seed)
         parts = [rng.choice(PARTS)() for _ in range(rng.randint(1, 4))]
-        if more.random() < 0.1:
+        has_branch = more.random() < 0.1
+        if has_branch:
             parts.append(_Chosen())
         self.net = nn.Sequential(nn.Linear(WIDTH, WIDTH), *parts)
         self.loss = rng.choice(LOSSES)
@@ -132,7 +134,7 @@ class RandomStep(nn.Module):
         self.rounds = rng.choice((1, 1, 1, 2, 3))
         self.clip = rng.choice((None, None, "norm", "value"))
         self.to_none, self.late = rng.random() < 0.7, rng.random() < 0.3
-        self.autocast = rng.random() < 0.2
+        self.autocast = rng.random() < 0.2 and not has_branch
         self.average = copy.deepcopy(self.net).requires_grad_(False) if rng.random() < 0.2 else None
         self.scheduled = rng.random() < 0.2
         self.penalty = rng.random() < 0.15
@@ -144,7 +146,7 @@ class RandomStep(nn.Module):
             self.trained[-1].register_post_accumulate_grad_hook(_clamp)
 
     def losses(self, x: Tensor, target: Tensor) -> Tensor:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.autocast):
+        with torch.autocast("cpu", dtype=torch.bfloat16) if self.autocast else nullcontext():
             y = self.net(x)
         loss = self.loss(y.float(), target)
         if self.penalty:
@@ -186,7 +188,7 @@ def made(seed: int) -> RandomStep:
 
 
 def verdict(seed: int, calls: int = 4, before: int = 0) -> str:
-    """"equal", "refused: id", or "wrong: what". before: steps that are taken before the export."""
+    """ "equal", "refused: id", or "wrong: what". before: steps that are taken before the export."""
     exported, eager = made(seed), made(seed)
     for call in range(before):
         for module in (exported, eager):

@@ -144,7 +144,6 @@ def doubled(parameter: Tensor) -> None:
     parameter.mul_(2)
 
 
-
 REFUSED: dict[str, Callable[[Any], optim.Optimizer]] = {
     "dampening": OPTIMIZERS["momentum"],
     "of the parameter": lambda p: Begins(p, torch.clone),
