@@ -26,7 +26,7 @@ from dynamo_lite.control_flow import draws, gradients, operand_views, wide_integ
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
-from dynamo_lite.control_flow.states import Side
+from dynamo_lite.control_flow.states import Side, cannot_merge
 from dynamo_lite.control_flow.unlike import answers, memory, same_memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
@@ -111,6 +111,8 @@ def decode(tracer: Forking, kind: str, result: Any) -> Any:
 
 def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: Side) -> str:
     """Record the torch.cond of two sides, and give the merge its results. Returns a description of the operator."""
+    if merge.choice is not None and tracer.recorder.env.decide_node(predicate.node) is not None:  # type: ignore[union-attr]
+        cannot_merge("branch-unsupported", why="the facts that its sides have added say that one is never taken")
     for side in (left, right):
         operand_views.make_inside(tracer, side.level)
     targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
@@ -242,7 +244,7 @@ def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], 
     own = [_differing(tracer, a, b) if is_asked else [] for (_, a, b), is_asked in zip(pairs, asked)]
     sizes = iter(results[len(pairs) - sum(map(len, own)) :])
     check = tracer.recorder.guarded
-    for index, (_, a, b) in enumerate(pairs):
+    for index, (_, a, _b) in enumerate(pairs):
         if (shape_known := known[index]) is not None:
             results[index] = results[index].view(shape_known)
         if not asked[index]:
