@@ -35,8 +35,8 @@ MEASURED = ROOT / "build" / "study"
 DATA = RESULTS / "study.jsonl"
 MODELS = RESULTS / "model_outcomes.jsonl"
 NOT_MEASURED = {
-    "thunder": "lightning-thunder 0.2.6, its newest version, cannot be imported beside torch 2.13.0: it asks for "
-    "`torch.Tensor.align_as`, which that torch no longer has"
+    "thunder": "lightning-thunder 0.2.6, its newest version, cannot be imported beside torch 2.13 or 2.15: it asks "
+    "for `torch.Tensor.align_as`, which they no longer have"
 }
 """Tracers that the corpus was not run with, and why."""
 TEMPLATE = ROOT / "benchmarks" / "study.md.jinja"

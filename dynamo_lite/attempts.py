@@ -46,8 +46,8 @@ from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.findings import SizeBranches, Specializations
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 
 
 def check_choice(name: str, given: Any, option: Any) -> None:
@@ -163,10 +163,10 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
     except DynamoLiteError as error:
         problem = error
     tracer: Any = runs[-1].tracer if runs else None
-    if tracer is not None and tracer.may_be_unrolled and (made is None or tracer.own(UnlikeSides).needs_no_grad):
+    if tracer is not None and tracer.has_lost_gradients and (made is None or tracer.own(SideDifferences).needs_no_grad):
         try:
             unrolled = _attempt(replace(request, tracer=UnrollingTracer), call, options)
-            if made is None or not unrolled[1].tracer.own(UnlikeSides).needs_no_grad:
+            if made is None or not unrolled[1].tracer.own(SideDifferences).needs_no_grad:
                 made = unrolled
         except InternalError:
             raise
@@ -191,7 +191,7 @@ def _as_it_is_called(
     request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[Program, Run]
 ) -> tuple[Program, Run]:
     """Return `made`; recorded under no_grad if it may be called under it only, as Python may query the mode."""
-    whys = made[1].tracer.own(UnlikeSides).needs_no_grad
+    whys = made[1].tracer.own(SideDifferences).needs_no_grad
     if not whys:
         return made
     with torch.no_grad():
@@ -224,7 +224,7 @@ def _captured(
         if not isinstance(error, DataDependent) or (error.frame is not None and not error.is_at(plain)):
             raise error from None
         if error.frame is not None and error.id in _OF_CAPTURE:
-            if plain.instead != REFUSALS[plain.id].instead:  # it has a torch._check, or a function, for this very line
+            if plain.instead != GRAPH_BREAKS[plain.id].instead:  # a torch._check or a function for this line
                 error.suggest(plain.instead, last=True)
             raise error from None
         if error.id != plain.id:
@@ -291,7 +291,7 @@ def _captured_sizes(
         try:
             attempt = _forked(request, call, options)
             if attempt[1].tracer.hands_out_copies:  # type: ignore[attr-defined]
-                problem = problem or attempt[1].tracer.refusal("branch-unsupported", why=_COPIES)
+                problem = problem or attempt[1].tracer.graph_break("branch-unsupported", why=_COPIES)
                 break
             found = attempt
         except InternalError:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.alias_analysis import has_to_run
 from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
@@ -23,12 +24,12 @@ from dynamo_lite.capture.graph.remade_views import RemadeView, remade_view
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
 from dynamo_lite.control_flow import draws, gradients, operand_views, wide_integers
+from dynamo_lite.control_flow.differences import answers, memory, same_memory, sizes
+from dynamo_lite.control_flow.differences import layouts as layouts_of_sides
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.states import Side, cannot_merge
-from dynamo_lite.control_flow.unlike import answers, memory, same_memory, sizes
-from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -209,7 +210,7 @@ def _flattened(tracer: Forking, pairs: Sequence[_Values], choice: _Choice = None
     expressions, for a branch on sizes, whose results are flattened if any inner size differs."""
     inner = [_differing(tracer, a, b) if kind == "tensor" and not chosen(a, b, choice) else [] for kind, a, b in pairs]
     for (kind, a, b), dims in zip(pairs, inner):
-        is_flat = dims or (kind == "tensor" and chosen(a, b, choice) and any(_unlike_sizes(tracer, a, b)[1:]))
+        is_flat = dims or (kind == "tensor" and chosen(a, b, choice) and any(_different_sizes(tracer, a, b)[1:]))
         yield ("flat" if is_flat else kind), a, b
     for (_, a, b), dims in zip(pairs, inner):
         yield from (("int64", a.shape[dim], b.shape[dim]) for dim in dims)
@@ -221,7 +222,7 @@ def chosen(a: torch.Tensor, b: torch.Tensor, choice: _Choice) -> list[Any] | Non
     return None if choice is None or None in sizes else sizes
 
 
-def _unlike_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
+def _different_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
     return [not layouts_of_sides.are_equal(tracer, one, other) for one, other in zip(a.shape, b.shape)]
 
 
@@ -244,7 +245,7 @@ def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], 
     own = [_differing(tracer, a, b) if is_asked else [] for (_, a, b), is_asked in zip(pairs, asked)]
     sizes = iter(results[len(pairs) - sum(map(len, own)) :])
     check = tracer.recorder.guarded
-    for index, (_, a, _b) in enumerate(pairs):
+    for index, (_, a, _) in enumerate(pairs):
         if (shape_known := known[index]) is not None:
             results[index] = results[index].view(shape_known)
         if not asked[index]:
@@ -284,7 +285,11 @@ def assert_facts(tracer: Forking, side: Side) -> None:
     recorder = tracer.recorder
     for fact in side.checks:
         assert recorder.env is not None
-        holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+        try:
+            holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+        except CaptureError:  # about a value that a sub-graph of this one makes, which asserts it
+            recorder.env.of_subgraphs.append(fact)
+            continue
         if not isinstance(holds, bool):
             text = f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}".replace('"', "'")
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
@@ -391,7 +396,7 @@ def record_loop(
     place of the lists, since the results must not depend on the values of the first iteration. known: fake tensors for
     the results, if they are known."""
     *_, operands = args
-    fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
+    fakes = tuple(tracer.recorder.fake(operand) for operand in operands)
     return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes), known))
 
 
@@ -402,14 +407,14 @@ def note_shared(tracer: Forking, result: torch.Tensor, others: Sequence[torch.Te
     """`result` would be one of `others` in eager (capture/may_share.py)."""
     may_share = tracer.recorder.may_share
     assert may_share is not None
-    may_share.note(tracer.recorder.known_stand_in(result), [tracer.recorder.known_stand_in(o) for o in others])
+    may_share.note(tracer.recorder.known_fake(result), [tracer.recorder.known_fake(o) for o in others])
 
 
 def note_list(tracer: Forking, rows: torch.Tensor) -> None:
     """Items of a list are taken from `rows` (capture/may_share.py)."""
     may_share = tracer.recorder.may_share
     assert may_share is not None
-    may_share.note_list(tracer.recorder.known_stand_in(rows))
+    may_share.note_list(tracer.recorder.known_fake(rows))
 
 
 _Remade = Sequence[RemadeView | None]
@@ -421,7 +426,7 @@ def _remade(tracer: Forking, pair: _Values, sides: tuple[Side, Side]) -> _Remade
     if kind != "tensor":
         return (None, None)
     recorder = tracer.recorder
-    fakes = [recorder.known_stand_in(value) for value in values]
+    fakes = [recorder.known_fake(value) for value in values]
     return [None if recorder.levels.sees(f) else remade_view(side.level, f) for side, f in zip(sides, fakes)]
 
 
@@ -431,15 +436,15 @@ def _note_branch(
     recorder = tracer.recorder
     assert recorder.may_share is not None
     recorder.may_share.note_branch(
-        recorder.known_stand_in(result),
-        [recorder.known_stand_in(side) for side in sides],
+        recorder.known_fake(result),
+        [recorder.known_fake(side) for side in sides],
         _of_branch(tracer, predicate),
         remade,
     )
 
 
 def _of_branch(tracer: Forking, predicate: Any) -> Any:
-    return tracer.recorder.known_stand_in(predicate) if is_tensor(predicate) else predicate
+    return tracer.recorder.known_fake(predicate) if is_tensor(predicate) else predicate
 
 
 def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:

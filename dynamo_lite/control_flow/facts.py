@@ -139,12 +139,11 @@ def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: se
     core = tracer.recorder.env.core
     for fact in new_facts:
         unknown = {s for s in symbols_of(fact.relation) if s.unbacked}
-        inside = unknown - before
-        if inside and fact.kind != "axiom" and symbols_of(fact.relation) - inside:
-            tracer.recorder.env.of_subgraphs.append(fact)
-        elif unknown & before or has_unknown_float(fact.relation):
+        if unknown & before or has_unknown_float(fact.relation):
             if fact.kind != "axiom":
                 side.checks.append(fact)
+        elif unknown and fact.kind != "axiom" and symbols_of(fact.relation) - unknown:
+            tracer.recorder.env.of_subgraphs.append(fact)
         elif not unknown or fact.kind != "axiom":
             relation = fact.relation if assumed is None or unknown else or_(not_(assumed), fact.relation)
             core.assume(relation, fact.origin, fact.kind)

@@ -1,4 +1,4 @@
-"""Checks in the rounds of captured loops: the program raises where eager does, and only there."""
+"""Checks in the iterations of captured loops: the program raises where eager does, and only there."""
 
 from __future__ import annotations
 

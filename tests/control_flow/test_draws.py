@@ -153,8 +153,9 @@ def test_numbers_that_nothing_uses_are_drawn(inner: int | None) -> None:
     """What is drawn behind the branch is eager's only if the side has drawn before."""
 
     def fn(x: torch.Tensor) -> torch.Tensor:
-        if x.sum() > 0 and (inner is None or x.max() > inner):
-            torch.rand(3)
+        if x.sum() > 0:  # noqa: SIM102
+            if inner is None or x.max() > inner:
+                torch.rand(3)
         return torch.rand(2)
 
     program = dynamo_lite.export(fn, (torch.ones(2),))

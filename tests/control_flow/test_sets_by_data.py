@@ -1,4 +1,4 @@
-"""Tensors whose length data give in each round: boxes that are left, worklists, what is picked. Against eager."""
+"""Tensors whose length data give in each iteration: boxes that are left, worklists, what is picked. Against eager."""
 
 from __future__ import annotations
 

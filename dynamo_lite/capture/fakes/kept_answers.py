@@ -1,4 +1,4 @@
-"""What torch keeps with a tensor of symbolic sizes from the first question on (SymbolicShapeMeta in c10/core).
+"""Answers that torch keeps with a tensor of symbolic sizes from the first question on (SymbolicShapeMeta in c10/core).
 
 That is its number of elements, and whether it is contiguous. An answer that is found on one side of a branch, where a
 size is known to be 0, would be the answer everywhere. So these questions are asked before a side begins.

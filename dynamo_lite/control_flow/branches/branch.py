@@ -54,7 +54,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.strings.deferred_str import texts_in
+from dynamo_lite.tracing.strings.deferred_str import known_words, texts_in
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, items_of
@@ -88,7 +88,7 @@ class Branch:
         self.at = self.frame.pc - 1
         self.callees = self.calls_between()
         self.base = FrameState.of(self.frame, self.callees)
-        self.made: list[Side] = []
+        self.run_sides: list[Side] = []
         self.goes_on_in: Any = None  # the frame, if it is a caller's
         self.raises: BaseException | None = None  # what both sides raise
         self.flow: FlowGraph = flow_of(self.frame.info)
@@ -115,7 +115,7 @@ class Branch:
     def capture(self) -> Any:
         """Run both sides, merge them, and continue after the join. Returns the result of the jump's handler."""
         try:
-            with self.tracer.ways.of(self.tracer, self.frame, self.at):
+            with self.tracer.path_counter.of(self.tracer, self.frame, self.at):
                 answer = reported(self.tracer.recorder, self._capture)
         finally:
             if not self.of_sizes:  # else the frame may be put back to `base` (of_sizes.py)
@@ -129,7 +129,7 @@ class Branch:
     def let_go(self) -> None:
         """End the branch: objects that it kept alive may die when the program drops them."""
         self.base.let_go()
-        for side in self.made:
+        for side in self.run_sides:
             side.let_go()
 
     def go_on(self, merged: Merged) -> Any:
@@ -180,7 +180,7 @@ class Branch:
             if merged is not None:
                 break
             facts.forget()
-            if joins.unlike is not None:
+            if joins.difference is not None:
                 done, answer = self._captured_in_caller()
                 if done:
                     joins.note_merged(IN_CALLER)
@@ -219,7 +219,7 @@ class Branch:
                 if frame is not None and id(frame) in left.over:
                     give_up(frame)  # each side has run what it runs at its end
         for copy in (*left.copies, *right.copies) if tracer.watches else ():
-            tracer.watches[-1].made(copy)  # in a variable from here on; a side around may move it on
+            tracer.watches[-1].on_made(copy)  # in a variable from here on; a side around may move it on
         tracer.branches.note(self, at, merged.merge, made)
 
     def _captured_in_caller(self) -> tuple[bool, Any]:
@@ -241,7 +241,7 @@ class Branch:
         outer.condition = self.condition
         facts = FactsOfSides(tracer)
         try:
-            with tracer.ways.of(tracer, outer.frame, outer.at):
+            with tracer.path_counter.of(tracer, outer.frame, outer.at):
                 answer = outer._capture()
         except NoJoin:
             facts.forget()
@@ -290,10 +290,10 @@ class Branch:
     def sides(self, join: int) -> dict[bool, Side]:
         """Both sides, run up to `join`."""
         tracer = self.tracer
-        tracer.ways.count(tracer)
+        tracer.path_counter.count(tracer)
         if tracer.depth >= DEPTH:
             unrolled = tracer.unrolled or "a loop that is left from within, by return or break, is unrolled"
-            why = f"more than {DEPTH} branches lie in one another ({unrolled})"
+            why = f"more than {DEPTH} branches are nested ({unrolled})"
             tracer.refuse("branch-unsupported", why=why)
         stops = {join} - {END} | (self.around.stops if self.around is not None else set())
         sides: dict[bool, Side] = {}
@@ -308,7 +308,7 @@ class Branch:
                 sides[truth] = run_side(tracer, self.frame, self.base, begin, stops, assumed, merges=merges)
             finally:
                 del tracer.known[known:]
-            self.made.append(sides[truth])
+            self.run_sides.append(sides[truth])
         return sides
 
     def assumed(self, truth: bool) -> Any:
@@ -375,7 +375,10 @@ def _words(error: Any, frame: Any) -> str:
     text = ""
     if _rests_on_data(error.args):
         text = next((value for value in error.args if type(value) is str), "")
-    elif not texts_in(error.args):
+    elif unread := texts_in(error.args):
+        text = known_words(unread[0])
+        text = text if text.strip(" .") else ""
+    else:
         text = BaseException.__str__(error) if type(type(error).__str__) is FunctionType else str(error)
     return text or f"raised in {frame.code.co_name}"
 

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.loops.counted import BackwardRounds, Rounds, is_open_size
+from dynamo_lite.control_flow.loops.counted import BackwardIterations, Iterations, is_open_size
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-class ListedRounds(Rounds):
+class ListedIterations(Iterations):
     """The items of `tensor.tolist()`, of which the first dimension alone has a size that varies. They are what the
     tensor held at the call: later changes in place are not seen."""
 
@@ -32,13 +32,13 @@ class ListedRounds(Rounds):
     def rows(self) -> torch.Tensor:
         return self.tensor.to(torch.float64 if self.kind is float else torch.int64)
 
-    def backwards(self) -> Rounds:
-        return BackwardRounds(self)
+    def backwards(self) -> Iterations:
+        return BackwardIterations(self)
 
 
-def listed(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Rounds | None:
+def listed(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterations | None:
     """tensor.tolist(); None where its length does not vary, or that of its items does."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]) or not args[0].dim():
         return None
     length, *others = args[0].shape
-    return ListedRounds(tracer, args[0]) if is_open_size(length) and not any(map(is_open_size, others)) else None
+    return ListedIterations(tracer, args[0]) if is_open_size(length) and not any(map(is_open_size, others)) else None

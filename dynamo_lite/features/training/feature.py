@@ -20,6 +20,8 @@ from dynamo_lite.run.finished_run import CallRecord, FinishedRun
 from dynamo_lite.tracing.feature import Feature, NamedRules, WhileAwake
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import skipped_calls
+from dynamo_lite.tracing.tensors import assigned_data
+from dynamo_lite.tracing.tensors.attributes import TensorWrites
 
 
 def _guard(walk: Any, tracer: TracerView) -> None:
@@ -32,6 +34,8 @@ def _judge(run: FinishedRun, call: CallRecord) -> None:
     schedules.judge(run)
     optimizers.judge(run, call)
     first_gradients.judge(run)
+    if assigned := run.tracer.own(TensorWrites).assigned:
+        assigned_data.judge(run, assigned)
 
 
 FEATURE = Feature(
@@ -48,13 +52,13 @@ FEATURE = Feature(
         "differs": first_gradients.differs,
         "changes": gradients.changes,
         "tensor attributes": lambda: gradients.ATTRIBUTES,
-        ("attribute", Optimizer): first_step_apart.read_attribute,
+        ("attribute", Optimizer): optimizers.read_attribute,
         **{(how, defaultdict): first_step_apart.read_container for how in ("item", "items", "key")},
     },
     while_awake=WhileAwake(on_write=optimizers.note_stored),
     before_end=(gradients.judge,),
     guards=_guard,
-    refusals=(
+    graph_breaks=(
         *("backward-in-forward", "kept-gradient", "input-gradient", "gradient-left"),
         *("gradient-hook", "optimizer-state", "first-step-in-branch", "scheduler-step"),
         *("branch-differs", "tensor-attribute"),

@@ -20,7 +20,7 @@ def judge(run: FinishedRun) -> None:
     for change in run.effects.pending:
         if isinstance(change.owner, LRScheduler):
             kind = type(change.owner).__qualname__
-            error = run.tracer.refusal("scheduler-step", change.mark, scheduler=kind)
+            error = run.tracer.graph_break("scheduler-step", change.mark, scheduler=kind)
             text = f"{kind}.step() counts in Python numbers; the program does not"
             if not run.request.drops and not run.tracer.lets_pass(text):
                 raise error

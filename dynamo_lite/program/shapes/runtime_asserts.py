@@ -92,7 +92,7 @@ def _check_bound(facts: Sequence[Fact], bound: set[Symbol]) -> None:
         names = ", ".join(sorted(s.name for s in _unbacked(lost) - bound))
         raise CaptureError(
             "unbound-size",
-            f"the program relies on {lost}, and {names} is no value that the graph computes",
+            f"the program relies on {lost}, and {names} is not a value that the graph computes",
             "take the value from a tensor that the program keeps",
             {"size": names},
         )

@@ -26,7 +26,8 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 def plan_list(tracer: Forking, merge: Merge, sides: tuple[Side, Side], snapshot: Snapshot) -> HeapPlan | None:
-    """The merge of a list to which two sides have added unlike items; None if it is for places.py. Raises HasToGrow."""
+    """The merge of a list to which two sides have added different items; None if it is for places.py. Raises
+    HasToGrow."""
     owner, before = snapshot.owner, snapshot.contents
     if snapshot.part != "items" or type(owner) not in (list, GrownList):
         return None

@@ -84,7 +84,8 @@ def _range(env: Any, size: Any, predicate: Any, truth: bool) -> tuple[float, flo
         if type(predicate) is torch.SymBool:
             relation = env.unwrap(predicate)
             env.core.assume(relation if truth else not_(relation), Origin("user line", note="a side"), "axiom")
-        return env.core.bounds(env.unwrap(size))  # type: ignore[no-any-return]
+        low, high = env.core.bounds(env.unwrap(size))
+        return low, high
     except ContradictoryFacts:  # this side is never taken
         return math.inf, -math.inf
     finally:
