@@ -58,6 +58,9 @@ class GreedyStaticCache(_Transformer):
 class GreedyInPlaceCache(_Transformer):
     """the same with a cache in buffers that each step writes to"""
 
+    keys: Tensor
+    values: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("keys", torch.zeros(2, _LIMIT + 4, _WIDTH))
@@ -118,7 +121,11 @@ class BeamsWithHypotheses(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.embed, self.cell, self.head = nn.Embedding(_WORDS, _WIDTH), nn.GRUCell(_WIDTH, _WIDTH), nn.Linear(_WIDTH, _WORDS)
+        self.embed, self.cell, self.head = (
+            nn.Embedding(_WORDS, _WIDTH),
+            nn.GRUCell(_WIDTH, _WIDTH),
+            nn.Linear(_WIDTH, _WORDS),
+        )
         self.beams, self.limit, self.end = 3, 6, 2
 
     def forward(self, h: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,7 +185,9 @@ class Speculative(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.draft = nn.Sequential(nn.Embedding(_WORDS, _WIDTH), nn.Linear(_WIDTH, _WORDS))
-        self.model = nn.Sequential(nn.Embedding(_WORDS, _WIDTH), nn.Linear(_WIDTH, _WIDTH), nn.Tanh(), nn.Linear(_WIDTH, _WORDS))
+        self.model = nn.Sequential(
+            nn.Embedding(_WORDS, _WIDTH), nn.Linear(_WIDTH, _WIDTH), nn.Tanh(), nn.Linear(_WIDTH, _WORDS)
+        )
 
     def forward(self, prompt: Tensor) -> tuple[Tensor, int, int]:
         out = torch.zeros(32, dtype=torch.long)
@@ -200,7 +209,9 @@ class Speculative(nn.Module):
         return out, n, calls
 
 
-@whole(*((rand(7, _WIDTH, seed=seed, scale=scale),) for seed, scale in enumerate((1.0, 4.0, 0.2, 8.0))), rewrite=_HOST_LOOP)
+@whole(
+    *((rand(7, _WIDTH, seed=seed, scale=scale),) for seed, scale in enumerate((1.0, 4.0, 0.2, 8.0))), rewrite=_HOST_LOOP
+)
 class Transducer(nn.Module):
     """RNN-T: up to three symbols for each frame, until the blank"""
 
@@ -225,7 +236,10 @@ class Transducer(nn.Module):
         return torch.tensor(hypothesis, dtype=torch.long)
 
 
-@whole(*((rand(9, 5, seed=seed, scale=2.0),) for seed in range(4)), rewrite="a mask of what is kept, and the caller's selection")
+@whole(
+    *((rand(9, 5, seed=seed, scale=2.0),) for seed in range(4)),
+    rewrite="a mask of what is kept, and the caller's selection",
+)
 class CollapsedCTC(nn.Module):
     """CTC: repeated tokens and blanks left out, the rest in a list of the data's length"""
 

@@ -18,7 +18,9 @@ class _Routed(nn.Module):
         super().__init__()
         self.count, self.top = experts, top
         self.gate = nn.Linear(8, experts, bias=False)
-        self.experts = nn.ModuleList(nn.Sequential(nn.Linear(8, 12), nn.SiLU(), nn.Linear(12, 8)) for _ in range(experts))
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(8, 12), nn.SiLU(), nn.Linear(12, 8)) for _ in range(experts)
+        )
 
     def routes(self, x: Tensor) -> tuple[Tensor, Tensor]:
         weights, chosen = self.gate(x).softmax(-1).topk(self.top, -1)
@@ -194,7 +196,7 @@ class AdaptersByKey(nn.Module):
         self.names = ["text", "image", "audio", "video"]
 
     def forward(self, x: Tensor, task: Tensor) -> Tensor:
-        return self.adapters[self.names[task.item()]](x)
+        return self.adapters[self.names[int(task)]](x)
 
 
 @whole(

@@ -1,4 +1,4 @@
-"""The table of whole programs: what is exported, what it is called with, and what a user rewrites without data-dependent Python."""
+"""The table of whole programs: what is exported, what it is called with, and what takes its place elsewhere."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.alias_analysis import has_to_run
 from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
@@ -28,7 +29,7 @@ from dynamo_lite.control_flow.differences import layouts as layouts_of_sides
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
-from dynamo_lite.control_flow.states import Side
+from dynamo_lite.control_flow.states import Side, cannot_merge
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -111,6 +112,8 @@ def decode(tracer: Forking, kind: str, result: Any) -> Any:
 
 def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: Side) -> str:
     """Record the torch.cond of two sides, and give the merge its results. Returns a description of the operator."""
+    if merge.choice is not None and tracer.recorder.env.decide_node(predicate.node) is not None:  # type: ignore[union-attr]
+        cannot_merge("branch-unsupported", why="the facts that its sides have added say that one is never taken")
     for side in (left, right):
         operand_views.make_inside(tracer, side.level)
     targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
@@ -282,7 +285,11 @@ def assert_facts(tracer: Forking, side: Side) -> None:
     recorder = tracer.recorder
     for fact in side.checks:
         assert recorder.env is not None
-        holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+        try:
+            holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+        except CaptureError:  # about a value that a sub-graph of this one makes, which asserts it
+            recorder.env.of_subgraphs.append(fact)
+            continue
         if not isinstance(holds, bool):
             text = f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}".replace('"', "'")
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")

@@ -1,6 +1,8 @@
-"""Answers that torch keeps with a tensor of symbolic sizes: its number of elements, and whether it is
-contiguous (SymbolicShapeMeta in c10/core). An answer that is found where a size is known to be 0, on one side of a
-branch, would be the answer everywhere. So these questions are asked before a side begins."""
+"""Answers that torch keeps with a tensor of symbolic sizes from the first question on (SymbolicShapeMeta in c10/core).
+
+That is its number of elements, and whether it is contiguous. An answer that is found on one side of a branch, where a
+size is known to be 0, would be the answer everywhere. So these questions are asked before a side begins.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,8 @@ def ask_first(tensors: Iterable[torch.Tensor | None], mode: object) -> None:
         with mode:  # type: ignore[attr-defined]
             for tensor in varying:
                 tensor.numel()
+                if any(type(size) is torch.SymInt and size.node.has_hint() for size in tensor.shape):
+                    continue  # the example would answer, with a guard
                 for layout in (torch.contiguous_format, _FORMATS.get(tensor.dim())):
                     if layout is not None:
                         torch.ops.aten.sym_is_contiguous.default(tensor, layout)

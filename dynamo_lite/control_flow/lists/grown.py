@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from dynamo_lite.control_flow.emission import note_shared
+from dynamo_lite.control_flow.emission import is_unknown, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.parts import NUMBERS, UNLIKE, Added, Earlier, Rows, check_alike
 from dynamo_lite.control_flow.lists.slices import is_known, iterations_of, sliced, sliced_added, span_of
@@ -122,7 +122,26 @@ class GrownList(list[Any]):
     def how_many(self) -> Any:
         """Return the number of items. (Within an iteration, only if each adds the same number.)"""
         length = self.certain_length()
+        if length is None and not self._are_rows():
+            marks = self._marks()
+            length = self.tracer.predicates.item(marks.sum())
+            self.tracer.recorder.guarded(torch._check, length >= 0)
+            self.tracer.recorder.guarded(torch._check, length <= marks.shape[0])
         return self._choice(self.known())[1].shape[0] if length is None else length
+
+    def _are_rows(self) -> bool:
+        """Whether the items may be rows of one tensor; else sizes that only run time knows differ among them."""
+        parts = [part for part in self.known() if not isinstance(part, Iterations)]
+        shapes = [t.shape[1:] for part in parts if type(part) is Added for t in part.tensors]
+        shapes += [part.shape for part in parts if is_tensor(part)]
+        return len(self.known()) < 2 or not any(is_unknown(size) for shape in shapes for size in shape)
+
+    def _marks(self) -> torch.Tensor:
+        """Whether each item is there."""
+        found = [part.rows(self.tracer).flags if type(part) is Added else None for part in self.known()]
+        counts = [GrownList(self.tracer, [part]).certain_length() for part in self.known()]
+        marks = [torch.ones((n,), dtype=torch.bool) if f is None else f for f, n in zip(found, counts)]
+        return torch.cat(marks)
 
     def certain_length(self) -> Any:
         """How many items there are; None if that depends on which of them are there."""
@@ -142,8 +161,7 @@ class GrownList(list[Any]):
         """Return whether any item is present: a bool, or a value known at run time only."""
         if self.has_item():
             return True
-        flags = None if self.is_certain() else self.rows().flags
-        return self.how_many() > 0 if flags is None else flags.any()
+        return self.how_many() > 0 if self.is_certain() else self._marks().any()
 
     def _choice(self, parts: list[Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """(all rows, the numbers of those that are there); the same numbers for each question."""
@@ -178,6 +196,8 @@ class GrownList(list[Any]):
             return iterations
         if self.is_certain() and len(parts) > 1:
             return None
+        if not self._are_rows():
+            self.tracer.refuse("branch-unsupported", why=UNLIKE.format("shape"))
         rows = RowIterations(self.tracer, self.stacked(), 0)
         return rows if self.numbers is None else NumberIterations(rows)
 
@@ -295,6 +315,8 @@ class GrownList(list[Any]):
             self.tracer.refuse("branch-unsupported", why=UNLIKE.format("dtype"))
 
     def _chosen_item(self, key: int, steps: int) -> Any:
+        if not self._are_rows():
+            self.tracer.refuse("branch-unsupported", why=UNLIKE.format("shape"))
         whole = self.stacked()
         self.check_filled(whole.shape[0], steps + 1, IndexError)
         item = whole.select(0, key)

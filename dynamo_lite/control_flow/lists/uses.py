@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow import wide_integers
-from dynamo_lite.control_flow.emission import note_shared
+from dynamo_lite.control_flow.emission import is_unknown, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import consumed
 from dynamo_lite.control_flow.lists import grown, parts, ragged, slices, varying
@@ -56,6 +56,8 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
             rows, flags = part.rows(items.tracer)
             at = dim % (rows.dim() - 1)
             if flags is not None:
+                if any(is_unknown(size) for index, size in enumerate(rows.shape[1:]) if index != at):
+                    items.tracer.refuse("branch-unsupported", why=RAGGED)  # an absent item has a size of 0
                 flags = flags.unsqueeze(1).expand(-1, rows.shape[at + 1]).flatten()
             part = along(rows, at)
         wide.append(part)
