@@ -97,6 +97,8 @@ def _before_step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dic
     """`optimizer.step()`: noted if it will change nothing."""
     _note_state(tracer, fn, args, kwargs)
     optimizer = args[0] if args else None
+    if tracer.recorder.levels and any(group.get("fused") for group in getattr(optimizer, "param_groups", ())):
+        tracer.refuse("branch-unsupported", why="it takes a step with fused=True, whose moments a side does not return")
     if isinstance(optimizer, Optimizer) and len(args) == 1 and not kwargs:  # a closure would make the gradients
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         if all(tracer.own(Gradients).of(parameter).value is None for parameter in parameters):

@@ -325,3 +325,10 @@ def test_a_gradient_penalty_through_a_branch() -> None:
             return (y.pow(2).mean() + gradient.pow(2).mean()) / 10
 
     compare(lambda: Penalty(BRANCHING["OneMoreLayer"]()))
+
+
+def test_a_fused_step_on_a_side_is_refused() -> None:
+    """The program left the moments as they were: silently wrong."""
+    with pytest.raises(dynamo_lite.GraphBreak) as caught:
+        dynamo_lite.export(made(lambda: StepIfFinite(mlp(), lambda p: optim.AdamW(p, fused=True)), rows, 1), rows(0))
+    assert caught.value.id == "branch-unsupported"
