@@ -225,14 +225,22 @@ _TO_THE_END = 2**63 - 1
 
 def written_arguments(node: fx.Node) -> Iterator[fx.Node]:
     """The arguments that an operator changes in place."""
+    for argument in written_parameters(node):
+        yield from _given(node, node.target._schema, argument)  # type: ignore[union-attr]
+
+
+def written_parameters(node: fx.Node) -> list[Any]:
+    """The parameters of an operator, as its schema has them, whose arguments it changes in place."""
     target = node.target
     if not isinstance(target, OpOverload) or target in _IN_PLACE_BUT_PURE:
-        return
+        return []
     schema = target._schema
-    for argument in schema.arguments:
-        is_write = argument.alias_info is not None and argument.alias_info.is_write
-        if is_write or (argument.name in _WRITES_STATISTICS and _is_training(node, schema)):
-            yield from _given(node, schema, argument)
+    writes = [argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments]
+    return [
+        argument
+        for argument, is_write in zip(schema.arguments, writes)
+        if is_write or (argument.name in _WRITES_STATISTICS and _is_training(node, schema))
+    ]
 
 
 def _is_training(node: fx.Node, schema: Any) -> bool:

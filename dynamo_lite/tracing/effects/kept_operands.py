@@ -30,6 +30,7 @@ from dynamo_lite.capture.alias_analysis import (
     storage_of,
     subgraphs,
     written_arguments,
+    written_parameters,
 )
 from dynamo_lite.capture.graph.lifting import Lifted
 from dynamo_lite.capture.recorder import Recorder
@@ -129,7 +130,7 @@ def _separate_saved(
         own = NOTHING.union(*(analysis.roots[argument] for argument in written)) if counts(node) else NOTHING
         if node in differentiable and isinstance(node.target, OpOverload) and not is_view(node):
             if later or own:
-                _copy_saved(node, written, analysis, later | own)
+                _copy_saved(node, analysis, later | own)
             if _saves_result(node) and analysis.roots[node] & later:
                 _copy_result(node, written)
         later |= own
@@ -150,14 +151,13 @@ def _is_of_a_choice(node: fx.Node) -> bool:
     return isinstance(source, fx.Node) and _chooses(source)
 
 
-def _copy_saved(node: fx.Node, written: set[fx.Node], analysis: AliasAnalysis, later: Roots) -> None:
-    """Clones for the arguments that an operator may save, which are all but the one that it writes to."""
-    first = 1 if written else 0
+def _copy_saved(node: fx.Node, analysis: AliasAnalysis, later: Roots) -> None:
+    """Clones for the arguments that an operator may save, which are all but those that it writes to."""
+    written = {argument.name for argument in written_parameters(node)}
     if analysis.roots[node] & NOTHING.union(*(analysis.roots[n] for n in node.all_input_nodes)) and not written:
         return  # its result may be an argument
-
-    name = str(node.target._schema.name).removeprefix("aten::").rstrip("_")  # type: ignore[union-attr]
-    if name in _SAVE_NOTHING:
+    schema = node.target._schema  # type: ignore[union-attr]
+    if str(schema.name).removeprefix("aten::").rstrip("_") in _SAVE_NOTHING:
         return
 
     def copied(argument: fx.Node) -> fx.Node:
@@ -165,8 +165,11 @@ def _copy_saved(node: fx.Node, written: set[fx.Node], analysis: AliasAnalysis, l
         changes = is_tensor and bool(analysis.roots[argument] & later)
         return _call(torch.ops.aten.clone.default, (argument,), node) if changes else argument
 
-    args, kwargs = fx.map_arg((node.args[first:], node.kwargs), copied)
-    node.args, node.kwargs = (*node.args[:first], *args), kwargs
+    def read(name: str, value: Any) -> Any:
+        return value if name in written else fx.map_arg(value, copied)
+
+    node.args = tuple(read(parameter.name, value) for parameter, value in zip(schema.arguments, node.args))
+    node.kwargs = {name: read(name, value) for name, value in node.kwargs.items()}
 
 
 def _saves_result(node: fx.Node) -> bool:
