@@ -113,7 +113,7 @@ def decode(tracer: Forking, kind: str, result: Any) -> Any:
 def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: Side) -> str:
     """Record the torch.cond of two sides, and give the merge its results. Returns a description of the operator."""
     if merge.choice is not None and tracer.recorder.env.decide_node(predicate.node) is not None:  # type: ignore[union-attr]
-        cannot_merge("branch-unsupported", why="the facts that its sides have added say that one is never taken")
+        cannot_merge("branch-unsupported", why="one side is never taken, by facts that the sides have added")
     for side in (left, right):
         operand_views.make_inside(tracer, side.level)
     targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
