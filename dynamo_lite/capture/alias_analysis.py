@@ -38,7 +38,8 @@ _ALLOCATES = frozenset(
         "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d",
         "embedding_bag", "bilinear", "outer", "softmax", "log_softmax", "silu", "gelu", "one_hot", "std", "var",
         "cross_entropy_loss", "upsample_nearest2d", "upsample_bilinear2d", "arange", "linspace", "zeros", "ones",
-        "full", "stack", "where",
+        "full", "stack", "where", "gru", "gru_cell", "lstm", "lstm_cell", "rnn_tanh", "rnn_tanh_cell", "rnn_relu",
+        "rnn_relu_cell", "square", "cdist", "cosine_similarity", "nll_loss_nd", "kron", "prelu",
     }
 )  # fmt: skip
 """Composite operators of aten that always return memory of their own. Any other may return an argument."""
@@ -161,6 +162,19 @@ def _all_compute(module: fx.GraphModule) -> bool:
     own = dict(module.named_children())
     nodes = [node for node in module.graph.nodes if node.op not in ("placeholder", "output", "get_attr")]
     return all(only_computes(node, own) for node in nodes)  # type: ignore[arg-type]
+
+
+def has_to_run(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> bool:
+    """Whether an operator has an effect although nothing uses its result: it checks something, prints, or draws."""
+    if isinstance(node.target, HigherOrderOperator):
+        return any(map(_has_effect, subgraphs(node, modules)))
+    is_operator = isinstance(node.target, OpOverload) and not is_metadata_assertion(node)
+    return is_operator and (not node.target._schema.returns or "assert" in str(node.target) or draws(node))  # type: ignore[union-attr]
+
+
+def _has_effect(module: fx.GraphModule) -> bool:
+    own = dict(module.named_children())
+    return any(has_to_run(node, own) for node in module.graph.nodes)  # type: ignore[arg-type]
 
 
 def is_metadata_assertion(node: fx.Node) -> bool:

@@ -17,6 +17,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.capture.graph.calls_of_subgraphs import Calls, Value
 from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS, COPIES_OR_VIEWS
 from dynamo_lite.symbolic_shapes.expressions.expr import ONE, Int
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
@@ -33,7 +34,7 @@ def ask(recorder: Any, question: str, tensor: Any, dims: Sequence[int] | None = 
 
     dims: the dimensions whose strides it reads; None for all of them.
     """
-    fake = recorder.known_stand_in(tensor)
+    fake = recorder.known_fake(tensor)
     number = recorder.input_number(fake) if type(fake) is FakeTensor else None
     if number is not None and recorder.levels.nodes_of(fake)[:1] == [recorder.input_nodes[number]]:
         for dim in (None,) if dims is None or question != "strides" else dims:
@@ -58,7 +59,7 @@ def asked_for_base(recorder: Any, tensor: torch.Tensor) -> None:
     """The program checks whether a tensor is a view, which for `reshape` depends on its argument's layout."""
     if not recorder.layout.chooses or recorder.layout.is_input(tensor):
         return
-    fake = recorder.known_stand_in(tensor)
+    fake = recorder.known_fake(tensor)
     ask(recorder, "layout", fake)
     found = _sources(recorder, fake) if recorder.env is not None else None
     for node in found.nodes if found is not None else ():
@@ -68,7 +69,7 @@ def asked_for_base(recorder: Any, tensor: torch.Tensor) -> None:
 
 def tried(recorder: Any, func: Any, args: Sequence[Any]) -> None:
     """An operator whose error depends on layout is called, or has failed, and the program goes on if it fails."""
-    fake = recorder.known_stand_in(args[0])
+    fake = recorder.known_fake(args[0])
     ask(recorder, "layout", fake)
     env: TorchShapeEnv | None = recorder.env
     if env is None or not _is_symbolic(fake) or _is_contiguous(env, fake):
@@ -119,29 +120,35 @@ def _follow(
     recorder: Any, start: Iterable[fx.Node], nodes: list[fx.Node], inputs: set[int], copies: list[fx.Node] | None = None
 ) -> bool:
     """Adds what lays out the values of `start`; past copies too, if they are not collected. False if a part is not
-    known."""
-    levels = recorder.levels
+    known. `nodes` and `copies` are those of the graphs that are being written: what a sub-graph does depends on facts
+    of its own."""
+    levels, calls = recorder.levels, Calls(recorder.levels)
     numbers = {node: number for number, node in enumerate(recorder.input_nodes)}
-    todo, seen = [*start], set[fx.Node]()
+    todo, seen = [Value(node) for node in start], set[Value]()
     while todo:
-        node = todo.pop()
-        if node in seen or node.target in CONTIGUOUS_RESULTS or not _holds_tensors(node):
+        value = todo.pop()
+        node, call = value
+        if value in seen or node.target in CONTIGUOUS_RESULTS or not _holds_tensors(node):
             continue
-        seen.add(node)
+        seen.add(value)
         if node in numbers:
             inputs.add(numbers[node])
             nodes.append(node)
-        elif node.op == "placeholder":
+        elif node.op == "placeholder" and call is None:
             outside = levels.captured_by(node)
             if outside is None and not any(lifted.node is node for lifted in recorder.lifted):
                 return False  # what an iteration is given, or an earlier call has left
-            todo += levels.nodes_of(outside) if outside is not None else ()
-        elif copies is not None and _copies(recorder.env, node) and node.target is not aten.contiguous.default:
-            copies.append(node)
+            todo += map(Value, levels.nodes_of(outside)) if outside is not None else ()
+        elif call is not None or copies is None or not _copies(recorder.env, node) or _is_contiguous_call(node):
+            nodes += [node] if call is None else []
+            todo += calls.behind(value)
         else:
-            nodes.append(node)
-            todo += node.all_input_nodes
+            copies.append(node)
     return True
+
+
+def _is_contiguous_call(node: fx.Node) -> bool:
+    return node.target is aten.contiguous.default
 
 
 def _holds_tensors(node: fx.Node) -> bool:

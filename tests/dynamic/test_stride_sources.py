@@ -111,6 +111,37 @@ def test_inputs_behind_a_contiguous_result_have_any_layout() -> None:
         assert _check(program.module(), _embedded, rows)
 
 
+def _padded(ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    missing = -ids.shape[1] % 4
+    y = ids * 2
+    if missing:
+        y = torch.nn.functional.pad(y, (0, missing))
+        mask = torch.nn.functional.pad(mask, (0, missing))
+        if y.shape[1] % 8:
+            mask = torch.nn.functional.pad(mask, (0, 4))
+    return y * y.stride(0), mask * 1
+
+
+def _looped(ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Longformer's way, in rounds: the strides that it asks for are of one result of the loop."""
+    y, z, at = ids * 2, mask * 2, 0
+    while at < ids.shape[1]:
+        y, z, at = y + 1, z + at, at + 2
+    return y * y.stride(0), z.sum(1)
+
+
+@pytest.mark.parametrize("program", [_padded, _looped])
+def test_an_operand_that_a_result_is_not_computed_from_has_any_layout(program: Any) -> None:
+    sizes = {0: Dim("rows", min=1), 1: Dim("columns", min=1)}
+    ids = torch.arange(14).view(2, 7)
+    exported = dynamo_lite.export(program, (ids, ids + 1), dynamic_shapes=(sizes, sizes))
+    assert not [guard for guard in exported._guards_code if "mask" in guard and "stride" in guard]
+    for rows, columns in ((1, 1), (1, 4), (2, 1), (3, 5), (2, 8)):
+        given = torch.arange(rows * columns).view(rows, columns), torch.arange(80).view(8, 10)[:rows, :columns]
+        for got, wanted in zip(exported.module()(*given), program(*given)):
+            assert torch.equal(got, wanted)
+
+
 def test_one_stride_of_an_input_is_no_condition_on_the_others() -> None:
     call = lambda x: x * 2 if x.stride(-1) == 1 else x * 3  # noqa: E731
     program = dynamo_lite.export(call, (torch.ones(3, 4),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},))

@@ -68,7 +68,7 @@ INDEXED: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", INDEXED)
 def test_an_index_that_vmap_maps_over(name: str) -> None:
-    """It has a value for each round: no number."""
+    """It has a value for each iteration: no number."""
     mapped = torch.vmap(INDEXED[name])
     example = (torch.randn(4, 3, 3), torch.tensor([0, 1, 2, 0]))
     program = dynamo_lite.export(lambda x, indices: mapped(x, indices), example).module()
@@ -77,14 +77,19 @@ def test_an_index_that_vmap_maps_over(name: str) -> None:
         torch.testing.assert_close(program(x, indices), mapped(x, indices))
 
 
+WEIGHT = torch.nn.Parameter(torch.ones(3))
+
 THROUGH: dict[str, Any] = {
     "cond": lambda y: torch.cond(y.sum() > 0, lambda y: y.sin(), lambda y: y.cos(), (y,)),
+    "behind another": lambda y: y + torch.cond(y.sum() > 0, lambda w, y: w * y, lambda w, y: w + y, (WEIGHT, y)),
     "map": lambda y: torch._higher_order_ops.map(lambda row: row.sin(), y),
 }
 
 
 @pytest.mark.parametrize("name", THROUGH)
 def test_a_gradient_through_control_flow_is_refused(name: str) -> None:
+    """Silently without that part of the gradient, until now, where another operand requires grad before it."""
+
     def forward(x: torch.Tensor) -> torch.Tensor:
         x = x.detach().requires_grad_()
         return torch.autograd.grad(THROUGH[name](x * 2).sum(), x)[0]

@@ -64,7 +64,7 @@ def test_what_has_moved_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.utils._pytree.keystr", lambda kp, separator="": "")
     found = [f for f in report.examine(with_contracts=False).findings if f.name.endswith(":keystr")]
     assert {f.kind for f in found} == {"moved"}
-    assert found[0].said == "was function(kp), is function(kp, separator=)"
+    assert found[0].text == "was function(kp), is function(kp, separator=)"
 
 
 def test_what_behaves_otherwise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

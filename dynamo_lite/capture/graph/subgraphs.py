@@ -97,6 +97,11 @@ class Levels:
         return self._inner[-1] if self._inner else self._program
 
     @property
+    def open(self) -> list[Level]:
+        """The level of the program, and those of the sub-graphs that are being written."""
+        return [self._program, *self._inner]
+
+    @property
     def is_functional(self) -> bool:
         """Whether the innermost level returns tensors that it changes in place as results."""
         return bool(self._inner) and self._inner[-1].functional

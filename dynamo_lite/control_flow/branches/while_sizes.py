@@ -46,7 +46,7 @@ def on_branch(tracer: Forking, frame: Any, value: Any) -> Any:
     before, broken = Before(tracer, frame), tracer.broken
     try:
         test = torch.full((), torch.sym_ite(condition, 1, 0), dtype=torch.int64) > 0  # a SymBool would be a guard
-        return DataLoop(tracer, frame, test, loop, may_end=True).capture()
+        return DataLoop(tracer, frame, test, loop, may_end=True, is_of_sizes=True).capture()
     except LeftFromWithin:
         before.put()
     except (CannotMerge, Abort) as error:
