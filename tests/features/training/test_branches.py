@@ -341,6 +341,7 @@ def test_a_fused_step_on_a_side(name: str) -> None:
     compare(lambda: StepIfFinite(mlp(), FUSED[name]), rows_and_nan, before=8)
 
 
-@pytest.mark.parametrize("name", sorted(FUSED.keys() - {"SGD"}))  # eager's raises an error where one layer was never taken
+@pytest.mark.parametrize("name", sorted(FUSED.keys() - {"SGD"}))
 def test_a_fused_step_behind_a_branch_of_the_model(name: str) -> None:
+    """Not of SGD: eager raises an error where one layer was never taken."""
     compare(lambda: Step(OneMoreLayer(), FUSED[name]), rows, before=8)
