@@ -47,7 +47,7 @@ def separate(recorder: Recorder, leaves: list[Any], assigned: Iterable[str]) -> 
     """
     keepers = {node for node in recorder.graph.nodes if id(node.target) in _KEEPERS}
     names = set(assigned)
-    if not names and not keepers and not any(map(_chooses, recorder.graph.nodes)):
+    if not names and not keepers and _CHOICES.isdisjoint([id(node.target) for node in recorder.graph.nodes]):
         return
     differentiable = nodes_requiring_grad(recorder, leaves)
     keepers &= differentiable
