@@ -42,7 +42,7 @@ def specialized_in(tracer: TracerView, env: TorchShapeEnv) -> Callable[[Any, Any
 
 
 _HEADS = frozenset({
-    "range", "enumerate", "zip", "reversed", "map", "filter", "unbind", "split", "chunk",
+    "range", "enumerate", "zip", "reversed", "map", "filter", "pairwise", "unbind", "split", "chunk",
     "list", "tuple", "sum", "any", "all", "max", "min", "prod", "reduce", "extend",
 })  # fmt: skip
 """Callables that make the iterator of a loop over a size, or are such a loop."""
