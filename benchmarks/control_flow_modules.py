@@ -104,7 +104,7 @@ def _result(module: torch.nn.Module, call: tuple[Any, ...]) -> Any:
         return "raised"
 
 
-def _cell(entry: Module, result: Outcome) -> str:
+def cell(entry: Module, result: Outcome) -> str:
     if not result:
         return "not run"
     if "error" in result:
@@ -125,12 +125,12 @@ def _table(state: dict[str, dict[str, Outcome]]) -> str:
         results = [state.get(name, {}).get(e, {}) for e in EXPORTERS]
         ours, others = results[0], results[1:]
         captured = "refused" if "error" in ours else "captured" if ours else "not run"
-        equal = f"`{ours['error']}`" if "error" in ours else _cell(entry, ours)
-        theirs = " | ".join(_cell(entry, each) for each in others)
+        equal = f"`{ours['error']}`" if "error" in ours else cell(entry, ours)
+        theirs = " | ".join(cell(entry, each) for each in others)
         rows.append(f"| {name} | {entry.what} | {captured} | {equal} | {ours.get('seconds', 0):.2f} | {theirs} |")
         if "error" in ours:
             refused.append(f"- **{name}**, `{ours['error']}`: {_reason(ours)}")
-    cells = {e: [_cell(entry, state.get(name, {}).get(e, {})) for name, entry in MODULES.items()] for e in EXPORTERS}
+    cells = {e: [cell(entry, state.get(name, {}).get(e, {})) for name, entry in MODULES.items()] for e in EXPORTERS}
     counts = [cells[e].count("equal") for e in EXPORTERS]
     wrong = [sum("wrong on" in cell for cell in cells[e]) for e in EXPORTERS]
     raising = [sum(cell.startswith("**raises") for cell in cells[e]) for e in EXPORTERS]
@@ -167,7 +167,7 @@ def main() -> None:
                 continue
             done[which] = outcome(MODULES[name], export)
             file.write_text(json.dumps(state, indent=1))
-            print(f"{name}, {which}: {_cell(MODULES[name], done[which])}", flush=True)
+            print(f"{name}, {which}: {cell(MODULES[name], done[which])}", flush=True)
     if "--write" in options:
         _RESULTS.write_text(_table(state))
 

@@ -41,8 +41,10 @@ LEFT_OUT = frozenset({
     "bernoulli", "multinomial", "normal", "rand_like", "randn", "randn_like", "randint", "randint_like", "cauchy",
     "exponential", "geometric", "log_normal", "uniform", "svd_lowrank", "pca_lowrank", "feature_alpha_dropout",
     "multi_head_attention_forward", "ctc_loss", "embedding_bag", "_segment_reduce",
+    "_scaled_dot_product_flash_attention_for_cpu",
 })  # fmt: skip
-"""Random numbers, memory that holds anything, and numbers of rows or classes that eager takes unchecked."""
+"""Random numbers, memory that holds anything, numbers of rows or classes that eager takes unchecked, and a kernel whose
+division by a size of zero ends the process."""
 
 
 class Call(nn.Module):

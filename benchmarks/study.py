@@ -2,6 +2,8 @@
 
     python -m benchmarks.study run [--only NAME ...]    # the corpus with each exporter and ablation, or the rest of it
     python -m benchmarks.study collect                  # build/study/*.jsonl to benchmarks/results/study.jsonl
+    python -m benchmarks.study run --folder build/other    # in an environment with another torch: each exporter
+    python -m benchmarks.study collect --folder build/other    # to benchmarks/results/study_torch_VERSION.jsonl
     python -m benchmarks.study page                     # docs/study.md and, where matplotlib is installed, its figures
 
 `run` writes files of the laboratory; hostile.jsonl and sizes.jsonl beside them are the outputs of `python -m
@@ -35,8 +37,8 @@ MEASURED = ROOT / "build" / "study"
 DATA = RESULTS / "study.jsonl"
 MODELS = RESULTS / "model_outcomes.jsonl"
 NOT_MEASURED = {
-    "thunder": "lightning-thunder 0.2.6, its newest version, cannot be imported beside torch 2.13.0: it asks for "
-    "`torch.Tensor.align_as`, which that torch no longer has"
+    "thunder": "lightning-thunder 0.2.6, its newest version, cannot be imported beside torch 2.13 or 2.15: it asks "
+    "for `torch.Tensor.align_as`, which they no longer have"
 }
 """Tracers that the corpus was not run with, and why."""
 TEMPLATE = ROOT / "benchmarks" / "study.md.jinja"
@@ -52,21 +54,32 @@ _FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
 """Those of an absolute path."""
 
 
-def run(names: list[str]) -> int:
+def run(names: list[str], folder: Path) -> int:
     """Run the laboratory with each exporter. The exit status is that of the last run that could not be made, or 0."""
-    MEASURED.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     status = 0
-    for name in names or [*TRACERS, *ABLATIONS]:
+    for name in names or measured_in(folder):
         exporter = f"benchmarks.ablations:{name}" if name in ABLATIONS else name
         command = [sys.executable, "-m", "dynamo_lite.lab", "run", "--exporter", exporter, "--resume"]
-        done = subprocess.run([*command, "--out", str(MEASURED / f"{name}.jsonl")], cwd=ROOT, check=False)
+        done = subprocess.run([*command, "--out", str(folder.resolve() / f"{name}.jsonl")], cwd=ROOT, check=False)
         status = done.returncode if done.returncode > 1 else status  # 1: a program is wrong
     return status
 
 
-def collect(folder: Path) -> str:
+def measured_in(folder: Path) -> tuple[str, ...]:
+    """What is run there: ablations with the default torch only."""
+    return (*TRACERS, *ABLATIONS) if folder == MEASURED else TRACERS
+
+
+def file_of(folder: Path, text: str) -> Path:
+    """Where what was collected belongs: the name of a file of another torch has its version."""
+    version = json.loads(text.partition("\n")[0])["torch"].partition("+")[0]
+    return DATA if folder == MEASURED else RESULTS / f"study_torch_{version}.jsonl"
+
+
+def collect(folder: Path, names: tuple[str, ...] = (*TRACERS, *ABLATIONS)) -> str:
     """The files of the laboratory as one. ValueError where they are not of one state."""
-    runs = [folder / f"{name}.jsonl" for name in (*TRACERS, *ABLATIONS)]
+    runs = [folder / f"{name}.jsonl" for name in names]
     read = [[json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in runs]
     stamps = [lines[0]["stamp"] for lines in read]
     if any(stamp[key] != stamps[0][key] for stamp in stamps for key in SAME):
@@ -85,23 +98,29 @@ def collect(folder: Path) -> str:
 
 
 @cache
-def data() -> list[dict[str, Any]]:
-    """The lines of study.jsonl."""
-    return [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+def data(path: Path = DATA) -> list[dict[str, Any]]:
+    """The lines of study.jsonl, or of the file of another torch."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def stamp() -> dict[str, str]:
+def stamp(path: Path = DATA) -> dict[str, str]:
     """The state that was measured."""
-    return data()[0]
+    return data(path)[0]
 
 
-def rows(exporter: str) -> dict[str, list[str]]:
+def other_torches() -> list[Path]:
+    """The files of other torches, the older first."""
+    found = RESULTS.glob("study_torch_*.jsonl")
+    return sorted(found, key=lambda path: [int(part) for part in re.findall(r"\d+", path.stem)])
+
+
+def rows(exporter: str, path: Path = DATA) -> dict[str, list[str]]:
     """Program → verdict, text. LookupError for an exporter that was not measured."""
-    for line in data():
+    for line in data(path):
         if line.get("exporter") == exporter:
             found: dict[str, list[str]] = line["rows"]
             return found
-    raise LookupError(f"{DATA.name} has no exporter {exporter!r}")
+    raise LookupError(f"{path.name} has no exporter {exporter!r}")
 
 
 def classes() -> list[str]:
@@ -109,9 +128,15 @@ def classes() -> list[str]:
     return sorted({id.partition(".")[0] for id in rows(TRACERS[0])})
 
 
-def counts(exporter: str, kind: str = "") -> Counter[str]:
+def counts(exporter: str, kind: str = "", path: Path = DATA) -> Counter[str]:
     """Verdict → programs, of a class or of all."""
-    return Counter(row[0] for id, row in rows(exporter).items() if not kind or id.startswith(f"{kind}."))
+    return Counter(row[0] for id, row in rows(exporter, path).items() if not kind or id.startswith(f"{kind}."))
+
+
+def moved(exporter: str, path: Path) -> list[tuple[str, str, str]]:
+    """(id, verdict with the default torch, verdict with another) where they differ."""
+    before = rows(exporter)
+    return [(id, before[id][0], row[0]) for id, row in rows(exporter, path).items() if row[0] != before[id][0]]
 
 
 def with_verdict(exporter: str, verdict: str) -> list[str]:
@@ -189,6 +214,8 @@ def page() -> str:
         counts,
         with_verdict,
         changed,
+        other_torches,
+        moved,
         ablations,
         what,
         measured,
@@ -203,12 +230,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "collect", "page"))
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="of `run`: these exporters")
-    parser.add_argument("--folder", type=Path, default=MEASURED, help="of `collect`: the files of the laboratory")
+    parser.add_argument("--folder", type=Path, default=MEASURED, help="the files of the laboratory")
     options = parser.parse_args()
     if options.what == "run":
-        return run(options.only)
+        return run(options.only, options.folder)
     if options.what == "collect":
-        DATA.write_text(collect(options.folder), encoding="utf-8")
+        text = collect(options.folder, measured_in(options.folder))
+        file_of(options.folder, text).write_text(text, encoding="utf-8")
         return 0
     PAGE.write_text(page(), encoding="utf-8")
     if importlib.util.find_spec("matplotlib") is None:

@@ -158,7 +158,8 @@ def main() -> None:
     text = "\n".join(["# Steps of training", "", command, "", about, "", *lines, ""])
     print(text)
     if options.write:
-        RESULTS.write_text(text)
+        _, heading, below = RESULTS.read_text().partition("\n## ")  # written by hand
+        RESULTS.write_text(text + heading + below)
 
 
 if __name__ == "__main__":

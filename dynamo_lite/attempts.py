@@ -46,8 +46,8 @@ from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.findings import SizeBranches, Specializations
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 
 
 def check_choice(name: str, given: Any, option: Any) -> None:
@@ -117,6 +117,8 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
             if unrolls:
                 raise
             raise error from None
+    except GraphBreak as error:
+        raise _without_held_numbers(runs) or error from None
     if captures and (_unrolled(made[1]) or _narrows(made[1])):
         if made[1].replaced is not None and (found := with_tables()) is not None:
             return found
@@ -163,10 +165,10 @@ def _forked(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple
     except DynamoLiteError as error:
         problem = error
     tracer: Any = runs[-1].tracer if runs else None
-    if tracer is not None and tracer.has_lost_gradients and (made is None or tracer.own(UnlikeSides).needs_no_grad):
+    if tracer is not None and tracer.has_lost_gradients and (made is None or tracer.own(SideDifferences).needs_no_grad):
         try:
             unrolled = _attempt(replace(request, tracer=UnrollingTracer), call, options)
-            if made is None or not unrolled[1].tracer.own(UnlikeSides).needs_no_grad:
+            if made is None or not unrolled[1].tracer.own(SideDifferences).needs_no_grad:
                 made = unrolled
         except InternalError:
             raise
@@ -191,16 +193,14 @@ def _as_it_is_called(
     request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[Program, Run]
 ) -> tuple[Program, Run]:
     """Return `made`; recorded under no_grad if it may be called under it only, as Python may query the mode."""
-    whys = made[1].tracer.own(UnlikeSides).needs_no_grad
+    whys = made[1].tracer.own(SideDifferences).needs_no_grad
     if not whys:
         return made
     with torch.no_grad():
         return _attempt(replace(request, without_gradients=whys), call, options)
 
 
-def _captured(
-    request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent
-) -> tuple[Program, Run]:
+def _captured(request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent) -> tuple[Program, Run]:
     """Return a program with its branches and loops on data captured. Raises the error that prevents it.
 
     plain: the error of the trace without control flow. It is preferred if both traces stop at the same line. If the
@@ -217,6 +217,8 @@ def _captured(
     except InternalError:
         raise
     except GraphBreak as error:
+        if (instead := _without_held_numbers(runs)) is not None:
+            raise instead from None
         tracer: Any = runs[-1].tracer
         if error.id in _OF_CAPTURE and tracer.of_sizes:
             with suppress(ConstraintViolation, GraphBreak):
@@ -224,12 +226,18 @@ def _captured(
         if not isinstance(error, DataDependent) or (error.frame is not None and not error.is_at(plain)):
             raise error from None
         if error.frame is not None and error.id in _OF_CAPTURE:
-            if plain.instead != REFUSALS[plain.id].instead:  # it has a torch._check, or a function, for this very line
+            if plain.instead != GRAPH_BREAKS[plain.id].instead:  # a torch._check or a function for this line
                 error.suggest(plain.instead, last=True)
             raise error from None
         if error.id != plain.id:
             plain.add(f"Captured as it is written, the program is refused for another reason: {error.headline}")
         raise plain from None
+
+
+def _without_held_numbers(runs: Sequence[Run]) -> GraphBreak | None:
+    """The error of the program if the last run began with Python numbers as tensors, which it cannot take."""
+    numbers: Any = runs[-1].request.numbers if runs else None
+    return None if numbers is None else numbers.error
 
 
 _OF_CAPTURE = frozenset({"branch-differs", "branch-gradient", "branch-unsupported", "loop-gradient"})
@@ -268,9 +276,7 @@ def _with_sizes_kept(
     return (program, run) if left[0][0] <= left[1][0] and left[0] != left[1] else made
 
 
-def _captured_sizes(
-    request: RunRequest, call: SpecifiedCall, options: Options, first: Run
-) -> tuple[Program, Run]:
+def _captured_sizes(request: RunRequest, call: SpecifiedCall, options: Options, first: Run) -> tuple[Program, Run]:
     """Return a program with its branches on sizes and its loops over sizes captured. Raises the error that prevents it.
 
     The remaining branches are evaluated before the program, which is run on both sides. first: the run that captured
@@ -291,7 +297,7 @@ def _captured_sizes(
         try:
             attempt = _forked(request, call, options)
             if attempt[1].tracer.hands_out_copies:  # type: ignore[attr-defined]
-                problem = problem or attempt[1].tracer.refusal("branch-unsupported", why=_COPIES)
+                problem = problem or attempt[1].tracer.graph_break("branch-unsupported", why=_COPIES)
                 break
             found = attempt
         except InternalError:

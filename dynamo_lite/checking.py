@@ -59,7 +59,7 @@ class Report:
         lines = [f"{replay.label}: {replay.outcome}" for replay in self.replays]
         noted = {text: how for replay in self.replays for text, how in replay.noted.items()}
         if noted:
-            lines += ["", "Python state that only eager changes, as the trace says:"]
+            lines += ["", "Python state that only eager changes, according to the trace:"]
             lines += [f"  {text} ({how})" for text, how in noted.items()]
         if self.difference is not None:
             lines += ["", str(self.difference)]

@@ -98,7 +98,7 @@ class _Alone:
             return
         is_interrupted = undoing.interruption(error) is not None
         if is_interrupted:
-            _clear_frames(undoing.under_way(error))
+            _clear_frames(undoing.in_flight(error))
         undoing.undo_all()
         if is_interrupted:
             self._thread.restore()

@@ -26,7 +26,7 @@ class Treatment(Enum):
     SUBSTITUTED = "another function is traced in its place"
 
 
-class Said(NamedTuple):
+class UserAnnotation(NamedTuple):
     """An annotation of `fn` (kept here, so that its id stays its own); `instead` is traced in its place."""
 
     fn: Any
@@ -34,7 +34,7 @@ class Said(NamedTuple):
     instead: Callable[..., Any] | None = None
 
 
-SAID: dict[int, Said] = {}
+USER_ANNOTATIONS: dict[int, UserAnnotation] = {}
 """id of a callable, as the interpreter reports it → its annotation."""
 
 
@@ -49,7 +49,7 @@ def allow(fn: F, *, pure: Literal[True]) -> F:
     Raises TypeError if `fn` is not callable, ValueError unless `pure` is True.
     """
     if pure is not True:
-        raise ValueError("allow(fn, pure=True) is the only form: say it only of a function of which it is true")
+        raise ValueError("allow(fn, pure=True) is the only form: use it only for a function of which it is true")
     return _say(fn, Treatment.ALLOWED)
 
 
@@ -84,14 +84,14 @@ def branch(pred: Any) -> Any:
 
 def forget(fn: Any) -> None:
     """Remove the annotation of `fn`, if there is one."""
-    SAID.pop(id(key_of(fn)), None)
+    USER_ANNOTATIONS.pop(id(key_of(fn)), None)
 
 
 def _say(fn: F, treatment: Treatment, instead: Callable[..., Any] | None = None) -> F:
     if not callable(fn):
         raise TypeError(f"fn must be callable, not {type(fn).__qualname__}")
     key = key_of(fn)
-    SAID[id(key)] = Said(key, treatment, instead)
+    USER_ANNOTATIONS[id(key)] = UserAnnotation(key, treatment, instead)
     return fn
 
 

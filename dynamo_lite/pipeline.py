@@ -26,14 +26,14 @@ from dynamo_lite.program.shapes.dynamic_shapes import read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, late_imports
-from dynamo_lite.torch_internals._torch_dispatch import said
+from dynamo_lite.torch_internals._torch_dispatch import compiling
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.findings import Specializations
 from dynamo_lite.tracing.higher_order.autograd import WithoutHooks
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.undoing import attributes, changed
 
 
@@ -77,8 +77,8 @@ def _capture(
     with process_as_before(), late_imports.seen():
         program, run = attempts.program_of(request, call, options)
     orders = run.tracer.reads.key_orders
-    program.key_orders = orders.asked() if orders is not None else ()
-    program.state_reads, program.apart = run.state_reads, run.apart
+    program.key_orders = orders.asked_keys() if orders is not None else ()
+    program.state_reads, program.must_not_alias = run.state_reads, run.must_not_alias
     program.without_hooks = run.tracer.own(WithoutHooks).inputs
     for why in program.why_no_module():
         run.tracer.note(why)
@@ -108,7 +108,7 @@ def _check_call(mod: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict
     if kwargs is not None and not isinstance(kwargs, dict):
         raise InvalidArguments(f"kwargs must be a dict of keyword arguments, not {type(kwargs).__qualname__}")
     if maybe_current_level() is not None:
-        row = REFUSALS["opaque-transform"]
+        row = GRAPH_BREAKS["opaque-transform"]
         around = "The call around this export (torch.vmap, torch.func.grad, ...)"
         instead = "export the module outside of it, and call the exported program inside."
         raise row.error("opaque-transform", row.what.format(function=around), instead, ())
@@ -136,6 +136,6 @@ def process_as_before() -> Iterator[None]:
     """Restore torch's global switches and generators after a trace; within, torch's export queries return True."""
     state = TorchState()
     log = logging.getLogger("torch._subclasses.fake_tensor")  # logs what operators raise, which the program may handle
-    with changed(state.restore), changed(attributes(log, "disabled")), said(True):
+    with changed(state.restore), changed(attributes(log, "disabled")), compiling(True):
         log.disabled = True
         yield

@@ -44,7 +44,7 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
         dtypes = [frames_at(mark)[-1] for mark in reads.marks]
         asked = [g for g in found.guards if g.source is not None and g.source.key == "training"]
         modes = [(guard.line, guard.expected) for guard in asked if is_of_mode(guard)]
-        captured.program.asked = Questions.of(dtypes, modes)
+        captured.program.questions = Questions.of(dtypes, modes)
     return found
 
 

@@ -75,8 +75,8 @@ def install(*, strict: bool = True, effects: Effects = "refuse", fallback: Fallb
         except DynamoLiteError as error:
             if fallback is None:
                 raise
-            refusal = error
-        warnings.warn(f"dynamo-lite refused this export, torch's own exporter runs instead.\n{refusal}", stacklevel=3)
+            refused = error
+        warnings.warn(f"dynamo-lite refused this export, torch's own exporter runs instead.\n{refused}", stacklevel=3)
         return as_torch()
 
     exporter.torchs_own = torchs  # type: ignore[attr-defined]

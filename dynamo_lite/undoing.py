@@ -88,7 +88,7 @@ def end() -> BaseException | None:
     return error
 
 
-def under_way(error: BaseException | None) -> Iterator[BaseException]:
+def in_flight(error: BaseException | None) -> Iterator[BaseException]:
     """An exception, and those that were being handled when it was raised, but not those of the trace's caller."""
     while error is not None and error is not _changes.handled:
         yield error
@@ -99,7 +99,7 @@ def interruption(error: BaseException) -> BaseException | None:
     """Return the exception that interrupted the trace, if any: `error`, or one before a failure at a block's end."""
     if WAITING.error is not None:
         return WAITING.error
-    for found in under_way(error):
+    for found in in_flight(error):
         if isinstance(found, Interrupted):
             return found.error
         if not isinstance(found, (Exception, GeneratorExit)) and not type(found).__module__.startswith(_PACKAGE):

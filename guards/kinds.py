@@ -68,7 +68,7 @@ def length_of(value: Any) -> int:
     for base in _SIZED:
         if isinstance(value, base):
             return base.__len__(value)
-    raise TypeError(f"a {type(value).__qualname__} is no built-in container")
+    raise TypeError(f"a {type(value).__qualname__} is not a built-in container")
 
 
 _SIZED: tuple[Any, ...] = (list, tuple, dict, set, frozenset, collections.deque, str, bytes, bytearray)

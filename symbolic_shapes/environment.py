@@ -18,12 +18,12 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Node, Symbol, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, as_bool, eq, ne, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, as_bool, eq, not_
 from dynamo_lite.symbolic_shapes.listener import Listener
 from dynamo_lite.symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact, Origin
 from dynamo_lite.symbolic_shapes.proofs.proof import facts_used
 from dynamo_lite.symbolic_shapes.prover.decide import PROVED, REFUTED, Answer, decide
-from dynamo_lite.symbolic_shapes.prover.knowledge import Clash, Knowledge
+from dynamo_lite.symbolic_shapes.prover.knowledge import Contradiction, Knowledge
 from dynamo_lite.symbolic_shapes.prover.models import Models
 from dynamo_lite.symbolic_shapes.prover.tables import Mark
 from dynamo_lite.symbolic_shapes.prover.unsat_core import smallest
@@ -184,17 +184,6 @@ class ShapeEnv:
             raise ContradictoryFacts(relation, origin, smallest(relation, answer.facts))
         return None if self._suppressed else self._append_fact(relation, origin, kind)
 
-    def require_nonzero(self, divisor: Int | int, origin: Origin = UNKNOWN_ORIGIN) -> None:
-        """Record that a division is about to be performed: as `assume`/`evaluate` that divisor != 0.
-
-        ZeroDivisionError if the divisor is zero (in the traced run)."""
-        relation = ne(divisor, 0)
-        answer = self.decide(relation)
-        if answer.verdict is None and self.hint(relation) is None:
-            self.assume(relation, origin, "check")
-        elif not (self.evaluate(relation, origin) if answer.verdict is None else answer.verdict):
-            raise ZeroDivisionError("integer division or modulo by zero")
-
     def add_fact(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN, kind: str = "check") -> Fact | None:
         """`assume` without searching for a proof first: None only if the relation is known at a glance. A contradiction
         that only search would find goes unnoticed."""
@@ -208,7 +197,7 @@ class ShapeEnv:
         before = _KnownBefore(self) if self.listeners else None
         try:
             fact = self.knowledge.add(relation, origin, kind)
-        except Clash as clash:
+        except Contradiction as clash:
             others = [f for f in facts_used(clash.step) if f.index < len(self.facts)]
             raise ContradictoryFacts(relation, origin, smallest(relation, others)) from None
         if before is not None:
@@ -221,7 +210,7 @@ class ShapeEnv:
         return self.knowledge.snapshot()
 
     def rollback(self, token: Mark) -> None:
-        """Forget every fact recorded since the snapshot (symbols stay). StaleSnapshot if it is no longer there."""
+        """Forget every fact recorded since the snapshot (symbols stay). StaleSnapshot if it is gone."""
         if not self.knowledge.is_current(token):
             raise StaleSnapshot("facts that this snapshot includes have been rolled back since")
         self.knowledge.rollback(token)

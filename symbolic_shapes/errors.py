@@ -48,7 +48,7 @@ class DataDependentQuestion(ShapeError):
         lines = [f"Whether {relation} cannot be known before the program runs, and {origin} needs to know it."]
         lines += [f"  {describe_symbol(s, r)}" for s, r in ranges.items()]
         lines += [f"  {describe_float(x)}" for x in sorted(float_symbols_of(relation), key=lambda x: x.id)]
-        lines += ["Say which one holds, before that line, where the sizes are made:",
+        lines += ["State which one holds, before that line, where the sizes are made:",
                   f"  {self.suggestions[0]}    # it is true", f"  {self.suggestions[1]}    # it is false"]
         super().__init__("\n".join(lines))
 

@@ -71,7 +71,7 @@ SYMBOLS = (
     Symbol("torch._library.custom_ops#_init_fn", "the Python code of a custom operator"),
     Symbol("torch._library.custom_ops#_backend_fns", "the Python code of a custom operator"),
     Symbol("torch._ops:_higher_order_ops", "which higher-order operators there are"),
-    Symbol("torch._subclasses.fake_impls:fast_detach", "an alias of a stand-in without a call of the dispatcher"),
+    Symbol("torch._subclasses.fake_impls:fast_detach", "an alias of a fake tensor without a call of the dispatcher"),
     Symbol("torch._subclasses.fake_tensor:DataDependentOutputException", "an operator whose meta kernel needs data"),
     Symbol("torch._subclasses.fake_tensor:DynamicOutputShapeException", "an operator whose result's shape needs data"),
     Symbol("torch._subclasses.fake_tensor:UnsupportedFakeTensorException", "an operator without a meta kernel"),

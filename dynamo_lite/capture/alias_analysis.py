@@ -38,7 +38,8 @@ _ALLOCATES = frozenset(
         "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d",
         "embedding_bag", "bilinear", "outer", "softmax", "log_softmax", "silu", "gelu", "one_hot", "std", "var",
         "cross_entropy_loss", "upsample_nearest2d", "upsample_bilinear2d", "arange", "linspace", "zeros", "ones",
-        "full", "stack", "where",
+        "full", "stack", "where", "gru", "gru_cell", "lstm", "lstm_cell", "rnn_tanh", "rnn_tanh_cell", "rnn_relu",
+        "rnn_relu_cell", "square", "cdist", "cosine_similarity", "nll_loss_nd", "kron", "prelu",
     }
 )  # fmt: skip
 """Composite operators of aten that always return memory of their own. Any other may return an argument."""
@@ -163,6 +164,19 @@ def _all_compute(module: fx.GraphModule) -> bool:
     return all(only_computes(node, own) for node in nodes)  # type: ignore[arg-type]
 
 
+def has_to_run(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> bool:
+    """Whether an operator has an effect although nothing uses its result: it checks something, prints, or draws."""
+    if isinstance(node.target, HigherOrderOperator):
+        return any(map(_has_effect, subgraphs(node, modules)))
+    is_operator = isinstance(node.target, OpOverload) and not is_metadata_assertion(node)
+    return is_operator and (not node.target._schema.returns or "assert" in str(node.target) or draws(node))  # type: ignore[union-attr]
+
+
+def _has_effect(module: fx.GraphModule) -> bool:
+    own = dict(module.named_children())
+    return any(has_to_run(node, own) for node in module.graph.nodes)  # type: ignore[arg-type]
+
+
 def is_metadata_assertion(node: fx.Node) -> bool:
     """Whether a node is torch's assertion before `.to()`: of a dtype that the tensor always has in this program."""
     return node.target is aten._assert_tensor_metadata.default
@@ -211,14 +225,22 @@ _TO_THE_END = 2**63 - 1
 
 def written_arguments(node: fx.Node) -> Iterator[fx.Node]:
     """The arguments that an operator changes in place."""
+    for argument in written_parameters(node):
+        yield from _given(node, node.target._schema, argument)  # type: ignore[union-attr]
+
+
+def written_parameters(node: fx.Node) -> list[Any]:
+    """The parameters of an operator, as its schema has them, whose arguments it changes in place."""
     target = node.target
     if not isinstance(target, OpOverload) or target in _IN_PLACE_BUT_PURE:
-        return
+        return []
     schema = target._schema
-    for argument in schema.arguments:
-        is_write = argument.alias_info is not None and argument.alias_info.is_write
-        if is_write or (argument.name in _WRITES_STATISTICS and _is_training(node, schema)):
-            yield from _given(node, schema, argument)
+    writes = [argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments]
+    return [
+        argument
+        for argument, is_write in zip(schema.arguments, writes)
+        if is_write or (argument.name in _WRITES_STATISTICS and _is_training(node, schema))
+    ]
 
 
 def _is_training(node: fx.Node, schema: Any) -> bool:

@@ -136,7 +136,7 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     def _by_parts(self, kernel: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
-        fakes = pytree.tree_map(self._recorder.stand_in, (args, kwargs))
+        fakes = pytree.tree_map(self._recorder.fake, (args, kwargs))
         with self:
             return self._recorder.eagerly(partial(kernel, *fakes[0], **fakes[1]))  # its own checks are eager's
 
@@ -148,7 +148,7 @@ class OperatorMode(ProxyTorchDispatchMode):
 
 
 _OTHER_IN_PYTHON = frozenset({torch.ops.aten.dropout.default})
-"""Composite operators whose kernel in Python rounds otherwise than eager's in C++ (bfloat16; torch 2.13.0)."""
+"""Composite operators whose kernel in Python rounds differently from eager's in C++ (bfloat16; torch 2.13.0)."""
 
 
 @cache

@@ -77,7 +77,7 @@ def check_operands(levels: Levels, func: OpOverload, args: Sequence[Any], kwargs
         if not levels.absorbs_change(tensor) and levels.changes_operand(tensor):
             raise CaptureError(
                 "subgraph-mutates",
-                f"{func} changes a tensor from outside of the function that a control-flow operator was given",
+                f"{func} changes a tensor that exists outside of the function that a control-flow operator was given",
                 "clone() it first, or return the new value",
                 {"operator": str(func)},
             )

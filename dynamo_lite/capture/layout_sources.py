@@ -34,7 +34,7 @@ def ask(recorder: Any, question: str, tensor: Any, dims: Sequence[int] | None = 
 
     dims: the dimensions whose strides it reads; None for all of them.
     """
-    fake = recorder.known_stand_in(tensor)
+    fake = recorder.known_fake(tensor)
     number = recorder.input_number(fake) if type(fake) is FakeTensor else None
     if number is not None and recorder.levels.nodes_of(fake)[:1] == [recorder.input_nodes[number]]:
         for dim in (None,) if dims is None or question != "strides" else dims:
@@ -59,7 +59,7 @@ def asked_for_base(recorder: Any, tensor: torch.Tensor) -> None:
     """The program checks whether a tensor is a view, which for `reshape` depends on its argument's layout."""
     if not recorder.layout.chooses or recorder.layout.is_input(tensor):
         return
-    fake = recorder.known_stand_in(tensor)
+    fake = recorder.known_fake(tensor)
     ask(recorder, "layout", fake)
     found = _sources(recorder, fake) if recorder.env is not None else None
     for node in found.nodes if found is not None else ():
@@ -69,7 +69,7 @@ def asked_for_base(recorder: Any, tensor: torch.Tensor) -> None:
 
 def tried(recorder: Any, func: Any, args: Sequence[Any]) -> None:
     """An operator whose error depends on layout is called, or has failed, and the program goes on if it fails."""
-    fake = recorder.known_stand_in(args[0])
+    fake = recorder.known_fake(args[0])
     ask(recorder, "layout", fake)
     env: TorchShapeEnv | None = recorder.env
     if env is None or not _is_symbolic(fake) or _is_contiguous(env, fake):

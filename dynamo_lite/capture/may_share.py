@@ -77,7 +77,7 @@ class MayShare:
     """Pairs of memory: a result of a branch or a loop, and its counterpart in eager.
 
     `reaches(keys)`: whether the program can still reach memory with these keys. `has_flags`: branches return which
-    tensors their results are (control_flow/unlike/same_memory.py); `left_open`: whether there was one that did not.
+    tensors their results are (differences/same_memory.py); `left_open`: whether there was one that did not.
     """
 
     has_flags = False
@@ -191,10 +191,10 @@ class MayShare:
         """Whether two tensors of different memory may be one in eager."""
         return storage_key(one) != storage_key(other) and storage_key(other) in self.others(one)
 
-    def ways_to_be(self, one: torch.Tensor, other: torch.Tensor) -> list[list[SharedPair]] | None:
+    def conditions_of(self, one: torch.Tensor, other: torch.Tensor) -> list[list[SharedPair]] | None:
         """Lists of pairs, each of which makes them one if all its pairs are. None if there may be further ways."""
         key, target = storage_key(one), storage_key(other)
-        ways = [*self._ways(key)]
+        ways = [*self._chains(key)]
         if len(ways) > _WAYS or target in self._unsure(key):
             return None
         found = [way for way in ways if storage_key(way[-1][0].from_(way[-1][1])[1]) == target]
@@ -220,7 +220,7 @@ class MayShare:
         if not others or not self._reaches(others):
             return None
         unsure = others if reshapes else self._unsure(storage_key(tensor))
-        ways = [] if reshapes else [*self._ways(storage_key(tensor))]
+        ways = [] if reshapes else [*self._chains(storage_key(tensor))]
         if len(ways) > _WAYS or (unsure and self._reaches(unsure)):
             raise SharedWrite(self.left_open)
         is_tree = len({storage_key(way[-1][0].from_(way[-1][1])[1]) for way in ways}) == len(ways)
@@ -232,7 +232,7 @@ class MayShare:
         unknown = {(there, rises) for pair, there, rises in steps if there != key and not self._can_carry(pair)}
         return {there for there, _ in self._closure(unknown, without=key)}
 
-    def _ways(self, key: int) -> Iterator[_Way]:
+    def _chains(self, key: int) -> Iterator[_Way]:
         """The ways from `key` to other memory that pass no memory twice, the shortest first."""
         todo: list[tuple[_Way, int, bool, frozenset[int]]] = [((), key, False, frozenset({key}))]
         count = 0

@@ -122,11 +122,11 @@ class Recorder(InputLifter):
         for instead in facts.instead:
             if (found := instead(self, facts, args, kwargs)) is not UNANSWERED:
                 return found
-        entries, stand_in = self.level.nodes.entries, self.stand_in
+        entries, fake = self.level.nodes.entries, self.fake
         fake_args = tuple(
-            [a if type(a) in _PLAIN or (type(a) is FakeTensor and id(a) in entries) else stand_in(a) for a in args]
+            [a if type(a) in _PLAIN or (type(a) is FakeTensor and id(a) in entries) else fake(a) for a in args]
         )
-        fake_kwargs = {k: stand_in(v) for k, v in kwargs.items()} if kwargs else {}
+        fake_kwargs = {k: fake(v) for k, v in kwargs.items()} if kwargs else {}
         has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
         memorises = self.memory is _ALL or self.memory is _GRADIENT_VIEWS
         remembers = memorises and not self.lowering and not has_wrappers
@@ -277,9 +277,9 @@ class Recorder(InputLifter):
         elif self.env is not None and self.context.goes_on(frozenset({RuntimeError, type(error)})):
             ask_for_borders(self.env, eager_errors.symbolic_sizes((args, kwargs)))
         if not eager_errors.lacks_no_kernel(func, args, kwargs, error):
-            refusal = missing_data(func, error)
-            if refusal is not None:
-                raise refusal from error
+            graph_break = missing_data(func, error)
+            if graph_break is not None:
+                raise graph_break from error
             self._raised = error
         self._raise_eager_error(func, args, kwargs, error)
 
@@ -343,7 +343,7 @@ class Recorder(InputLifter):
         node, out = self.node_of(tensor), torch.ops.aten.lift_fresh.default(tensor)
         return self.record(torch.ops.aten.lift_fresh_copy.default, (node,), {}, out)
 
-    def stand_in(self, arg: Any) -> Any:
+    def fake(self, arg: Any) -> Any:
         if isinstance(arg, torch.Tensor):
             if type(arg) is nn.Parameter and not self.levels and not self._carried and self.earlier is None:
                 lifted = self._lifted_by_id.get(id(arg))  # what `lift` comes to for a parameter that is known
@@ -351,7 +351,7 @@ class Recorder(InputLifter):
                     return lifted.fake
             return self.lift(arg)
         if type(arg) is list or type(arg) is tuple:
-            return type(arg)(self.stand_in(a) for a in arg)
+            return type(arg)(self.fake(a) for a in arg)
         return arg
 
     def copy_into(self, target: torch.Tensor, value: torch.Tensor) -> None:

@@ -171,7 +171,10 @@ def _symbols(rows: Rows, number: int) -> frozenset[int]:
 # -- by z3 ------------------------------------------------------------------------------------------------------------
 def by_z3(document: dict[str, Any]) -> dict[str, int]:
     """How many claims z3 confirms, and of how many it does not know. AssertionError if it refutes one."""
-    import z3
+    try:
+        import z3
+    except ImportError as error:
+        raise ImportError("the cross-check needs z3: pip install z3-solver") from error
 
     rows, counts = document["nodes"], {"confirmed": 0, "unknown": 0}
     for claim in claims(document):

@@ -80,8 +80,8 @@ Constant = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 Strict = Annotated[bool, typer.Option(help="interpret every frame; --no-strict lets CPython run the program")]
-EffectsOption = Annotated[EffectsChoice, typer.Option(help="what becomes of effects that a program cannot carry")]
-ControlFlowOption = Annotated[ControlFlow, typer.Option(help="what becomes of branches on the data of tensors")]
+EffectsOption = Annotated[EffectsChoice, typer.Option(help="how to treat effects that a program cannot carry")]
+ControlFlowOption = Annotated[ControlFlow, typer.Option(help="how to treat branches on the data of tensors")]
 Seed = Annotated[int, typer.Option(help="of torch's generators, set before the program is made")]
 Eval = Annotated[bool, typer.Option("--eval", help="call eval() on the module first")]
 
@@ -167,7 +167,7 @@ def check(
         if not saved.is_file():
             raise UsageError(f"there is no file {str(saved)!r}")
         if not zipfile.is_zipfile(saved):  # of such a file torch logs a traceback
-            raise UsageError(f"{str(saved)!r} is no saved program")
+            raise UsageError(f"{str(saved)!r} is not a saved program")
         target, call, _ = _read(program, (input, kwarg, inputs), None, (eval, seed))
         loaded = _load(saved)
         if weights:
@@ -249,7 +249,7 @@ def doctor(
 
 @app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-    help="What can and cannot be exported, as programs that run: list, search, show, check, site.",
+    help="Programs that can and cannot be exported, as cases that run: list, search, show, check, site.",
 )
 def exportdb(context: typer.Context) -> None:
     from dynamo_lite.exportdb.commands import app as cases

@@ -118,7 +118,7 @@ def _spec(word: str, dims: dict[str, Any]) -> Any:
         return int(word)
     found = _DERIVED.match(word)
     if found is None:
-        raise UsageError(f"--dynamic: {word!r} is no name, no number, not auto, and not of the form 2*name+1")
+        raise UsageError(f"--dynamic: {word!r} is not a name, a number or auto, and not of the form 2*name+1")
     if found["name"] not in dims:
         dims[found["name"]] = _dim(found["name"], None, None)
     made = dims[found["name"]]

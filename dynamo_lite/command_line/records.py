@@ -85,7 +85,7 @@ def check_record(report: Any) -> dict[str, Any]:
 def doctor_record(examination: Any) -> dict[str, Any]:
     """Return the findings of the doctor."""
     rows = [
-        {"kind": row.kind, "name": row.name, "where": row.where, "said": row.said, "costs": row.costs}
+        {"kind": row.kind, "name": row.name, "where": row.where, "said": row.text, "costs": row.costs}
         for row in examination.findings
     ]
     return {"counts": examination.counts, "compared_with": examination.compared_with, "findings": rows}

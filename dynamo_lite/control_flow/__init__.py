@@ -16,13 +16,13 @@ for one branch:
 | one side: run it, save its effects, undo it | sides.py, states.py, undoing/ |
 | merging the two states | merge.py (values), places.py (variables, heap) |
 | both sides, later joins, joins in the caller, sides that raise | branches/ |
-| the number of paths, and whether it multiplies | ways.py |
+| the number of paths, and whether it multiplies | path_counter.py |
 | iterations of a loop, the values it carries | loops/ |
 | lists whose length depends on data | lists/ |
 | which item of a list Python takes | branches/choices.py |
 | the operator | emission.py, capture/graph/subgraphs.py |
 | memory that may be shared in eager, unreachable objects | capture/may_share.py, reachable.py |
-| differences between two values: constants, layouts, sizes | unlike/ |
+| differences between two values: constants, layouts, sizes | differences/ |
 | notes and log rows | notes.py |
 
 docs/control_flow.md has the picture, the rules of the merge, and the unsupported cases.

@@ -26,7 +26,7 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _aten = torch.ops.aten
@@ -155,16 +155,16 @@ def _is_plain(value: Any) -> bool:
 def _is_laid_out_as_known(tracer: Forking, node: fx.Node, level: Level) -> bool:
     """Whether the operands of a node that draws have the layout of the example: numbers are drawn in memory order.
     Where it may be that of an input, it is a guard that the input is contiguous."""
-    unlike, recorder = tracer.own(UnlikeSides), tracer.recorder
+    differences, recorder = tracer.own(SideDifferences), tracer.recorder
     outer = dict(level.captured)
     todo, seen = [arg for arg in _laid_out_like(node) if arg.meta["val"].dim() > 1], set[fx.Node]()
     while todo:
         one = todo.pop()
         is_carried = recorder.levels.is_argument(one)
-        if one in unlike.laid_out or (is_carried and unlike.is_carried):
+        if one in differences.laid_out or (is_carried and differences.is_carried):
             return False
         outside: Any = outer.get(one, recorder.levels.captured_by(one))
-        fake: Any = recorder.known_stand_in(outside) if is_tensor(outside) else one.meta.get("val")
+        fake: Any = recorder.known_fake(outside) if is_tensor(outside) else one.meta.get("val")
         if is_carried or (one.op == "placeholder" and is_tensor(fake) and recorder.layout.is_input(fake)):
             recorder.layout.ask("contiguity")
         elif one not in seen and one.target not in CONTIGUOUS_RESULTS:
@@ -214,7 +214,7 @@ class _Drawing:
     tracer: Forking
     level: Level
     own: Level
-    made: dict[fx.Node, fx.Node] = field(default_factory=dict)
+    copies: dict[fx.Node, fx.Node] = field(default_factory=dict)
     factors: dict[fx.Node, fx.Node] = field(default_factory=dict)
 
     def drawn(self, node: fx.Node) -> list[fx.Node]:
@@ -230,11 +230,11 @@ class _Drawing:
         recorder = self.tracer.recorder
         function: Any = node.target
         result = recorder.node_of(recorder.guarded(recorder.lift, function(*args, **kwargs)))
-        (self.factors if node.target in _FACTORS else self.made)[node] = result
+        (self.factors if node.target in _FACTORS else self.copies)[node] = result
         return [result]
 
     def _copied(self, node: fx.Node) -> list[fx.Node]:
-        outer, made, graph = dict(self.level.captured), self.made, self.own.graph
+        outer, made, graph = dict(self.level.captured), self.copies, self.own.graph
         recorder = self.tracer.recorder
         for one in (*(_slice(node, self.level) or ()), *_parts(node)):
             if one in made:

@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture import CaptureError
+from dynamo_lite.capture.alias_analysis import has_to_run
 from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
@@ -22,12 +24,12 @@ from dynamo_lite.capture.graph.remade_views import RemadeView, remade_view
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
 from dynamo_lite.control_flow import draws, gradients, operand_views, wide_integers
+from dynamo_lite.control_flow.differences import answers, memory, same_memory, sizes
+from dynamo_lite.control_flow.differences import layouts as layouts_of_sides
 from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
-from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers, memory, same_memory, sizes
-from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
+from dynamo_lite.control_flow.states import Side, cannot_merge
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -110,11 +112,13 @@ def decode(tracer: Forking, kind: str, result: Any) -> Any:
 
 def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: Side) -> str:
     """Record the torch.cond of two sides, and give the merge its results. Returns a description of the operator."""
+    if merge.choice is not None and tracer.recorder.env.decide_node(predicate.node) is not None:  # type: ignore[union-attr]
+        cannot_merge("branch-unsupported", why="the facts that its sides have added exclude one of them")
     for side in (left, right):
         operand_views.make_inside(tracer, side.level)
     targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
     pairs = [(p.kind, p.left, p.right) for p in merge.pairs] + [("tensor", t, t) for t in targets]
-    if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
+    if not pairs and not any(map(_has_effect, (left, right))) and not left.checks and not right.checks:
         return "nothing: both sides leave the same"
     told, last_target = _told(tracer, merge, left, right), len(pairs)
     remade = [_remade(tracer, pair, (left, right)) for pair in pairs]
@@ -139,9 +143,9 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         shapes = None if merge.choice is None else [_chosen(merge.choice, *pair) for pair in pairs]
         results = call_cond(tracer, predicate, levels, outputs, has_gradient, shapes)
         if shapes is not None:
-            _assert_sizes(tracer, pairs, results)
+            _assert_sizes(tracer, [(*pair, result) for pair, result, shape in zip(pairs, results, shapes) if shape])
     if not pairs:
-        return "torch.cond, for its assertions"
+        return "torch.cond, for its effects"
     decoded = [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)]
     decoded = _unflattened(tracer, pairs, decoded, merge.choice)
     decoded = gradients.as_on_the_sides(tracer, required, decoded)
@@ -204,18 +208,21 @@ def _flattened(tracer: Forking, pairs: Sequence[_Values], choice: _Choice = None
     """Flatten results of which an inner size differs between the sides and is known at run time only: torch's rule for
     cond finds no strides for them. The sizes that differ follow all results. choice: returns these sizes as
     expressions, for a branch on sizes, whose results are flattened if any inner size differs."""
-    if choice is not None:
-        for kind, a, b in pairs:
-            yield ("flat" if kind == "tensor" and any(_unlike_sizes(tracer, a, b)[1:]) else kind), a, b
-        return
-    inner = [_differing(tracer, a, b) if kind == "tensor" else [] for kind, a, b in pairs]
+    inner = [_differing(tracer, a, b) if kind == "tensor" and not chosen(a, b, choice) else [] for kind, a, b in pairs]
     for (kind, a, b), dims in zip(pairs, inner):
-        yield ("flat" if dims else kind), a, b
+        is_flat = dims or (kind == "tensor" and chosen(a, b, choice) and any(_different_sizes(tracer, a, b)[1:]))
+        yield ("flat" if is_flat else kind), a, b
     for (_, a, b), dims in zip(pairs, inner):
         yield from (("int64", a.shape[dim], b.shape[dim]) for dim in dims)
 
 
-def _unlike_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
+def chosen(a: torch.Tensor, b: torch.Tensor, choice: _Choice) -> list[Any] | None:
+    """Return the sizes of a result of a branch on sizes as expressions; None if a side has made one of them."""
+    sizes = [] if choice is None else [choice(one, other) for one, other in zip(a.shape, b.shape)]
+    return None if choice is None or None in sizes else sizes
+
+
+def _different_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
     return [not layouts_of_sides.are_equal(tracer, one, other) for one, other in zip(a.shape, b.shape)]
 
 
@@ -233,17 +240,18 @@ def is_unknown(size: Any) -> bool:
 
 
 def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], choice: _Choice = None) -> list[Any]:
-    if choice is not None:
-        shapes = [[choice(one, other) for one, other in zip(a.shape, b.shape)] if kind == "flat" else None
-                  for kind, a, b in pairs]  # fmt: skip
-        return [result if shape is None else result.view(shape) for shape, result in zip(shapes, results)]
-    sizes = iter(results[len(pairs) - sum(len(_differing(tracer, a, b)) for kind, a, b in pairs if kind == "flat") :])
+    known = [chosen(a, b, choice) if kind == "flat" else None for kind, a, b in pairs]
+    asked = [kind == "flat" and shape is None for (kind, *_), shape in zip(pairs, known)]
+    own = [_differing(tracer, a, b) if is_asked else [] for (_, a, b), is_asked in zip(pairs, asked)]
+    sizes = iter(results[len(pairs) - sum(map(len, own)) :])
     check = tracer.recorder.guarded
-    for index, (kind, a, b) in enumerate(pairs):
-        if kind != "flat":
+    for index, (_, a, _) in enumerate(pairs):
+        if (shape_known := known[index]) is not None:
+            results[index] = results[index].view(shape_known)
+        if not asked[index]:
             continue
         shape, flat = list(a.shape), results[index]
-        for dim in _differing(tracer, a, b):
+        for dim in own[index]:
             shape[dim] = next(sizes)
             check(torch._check, shape[dim] >= 0)
         check(torch._check, flat.shape[0] == math.prod(shape))
@@ -251,8 +259,8 @@ def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any], 
     return results
 
 
-def _asserts(side: Side) -> bool:
-    return any("assert" in str(node.target) for node in side.level.graph.nodes)
+def _has_effect(side: Side) -> bool:
+    return any(has_to_run(node, side.level.modules) for node in side.level.graph.nodes)
 
 
 def _outputs_of(
@@ -277,26 +285,28 @@ def assert_facts(tracer: Forking, side: Side) -> None:
     recorder = tracer.recorder
     for fact in side.checks:
         assert recorder.env is not None
-        holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+        try:
+            holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+        except CaptureError:  # about a value that a sub-graph of this one makes, which asserts it
+            recorder.env.of_subgraphs.append(fact)
+            continue
         if not isinstance(holds, bool):
             text = f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}".replace('"', "'")
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
 def _chosen(choice: Callable[[Any, Any], Any], kind: str, a: Any, b: Any) -> list[Any] | None:
-    """Return the sizes of a result of a branch on sizes; None if it is not a tensor."""
-    if kind not in ("tensor", "flat"):
-        return None
-    sizes = [choice(one, other) for one, other in zip(a.shape, b.shape)]
-    return [math.prod(sizes)] if kind == "flat" else sizes
+    """Return the sizes of a result of a branch on sizes; None if it is not a tensor, or has sizes of its own."""
+    sizes = chosen(a, b, choice) if kind in ("tensor", "flat") else None
+    return sizes if sizes is None or kind == "tensor" else [math.prod(sizes)]
 
 
-def _assert_sizes(tracer: Forking, pairs: Sequence[_Values], results: Sequence[Any]) -> None:
+def _assert_sizes(tracer: Forking, rows: Sequence[tuple[str, Any, Any, Any]]) -> None:
     """Record which expressions the sizes of results are that the sides give differently: where torch runs its operator
-    again (`run_decompositions`), it takes them for unknown."""
+    again (`run_decompositions`), it takes them for unknown. rows: (kind, one side's, the other's, the result)."""
     recorder = tracer.recorder
-    for (kind, a, b), result in zip(pairs, results):
-        for dim, size in enumerate(result.shape if kind in ("tensor", "flat") else ()):
+    for kind, a, b, result in rows:
+        for dim, size in enumerate(result.shape):
             same = kind == "tensor" and layouts_of_sides.are_equal(tracer, a.shape[dim], b.shape[dim])
             if not isinstance(size, torch.SymInt) or same:
                 continue
@@ -386,7 +396,7 @@ def record_loop(
     place of the lists, since the results must not depend on the values of the first iteration. known: fake tensors for
     the results, if they are known."""
     *_, operands = args
-    fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
+    fakes = tuple(tracer.recorder.fake(operand) for operand in operands)
     return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes), known))
 
 
@@ -397,14 +407,14 @@ def note_shared(tracer: Forking, result: torch.Tensor, others: Sequence[torch.Te
     """`result` would be one of `others` in eager (capture/may_share.py)."""
     may_share = tracer.recorder.may_share
     assert may_share is not None
-    may_share.note(tracer.recorder.known_stand_in(result), [tracer.recorder.known_stand_in(o) for o in others])
+    may_share.note(tracer.recorder.known_fake(result), [tracer.recorder.known_fake(o) for o in others])
 
 
 def note_list(tracer: Forking, rows: torch.Tensor) -> None:
     """Items of a list are taken from `rows` (capture/may_share.py)."""
     may_share = tracer.recorder.may_share
     assert may_share is not None
-    may_share.note_list(tracer.recorder.known_stand_in(rows))
+    may_share.note_list(tracer.recorder.known_fake(rows))
 
 
 _Remade = Sequence[RemadeView | None]
@@ -416,7 +426,7 @@ def _remade(tracer: Forking, pair: _Values, sides: tuple[Side, Side]) -> _Remade
     if kind != "tensor":
         return (None, None)
     recorder = tracer.recorder
-    fakes = [recorder.known_stand_in(value) for value in values]
+    fakes = [recorder.known_fake(value) for value in values]
     return [None if recorder.levels.sees(f) else remade_view(side.level, f) for side, f in zip(sides, fakes)]
 
 
@@ -426,15 +436,15 @@ def _note_branch(
     recorder = tracer.recorder
     assert recorder.may_share is not None
     recorder.may_share.note_branch(
-        recorder.known_stand_in(result),
-        [recorder.known_stand_in(side) for side in sides],
+        recorder.known_fake(result),
+        [recorder.known_fake(side) for side in sides],
         _of_branch(tracer, predicate),
         remade,
     )
 
 
 def _of_branch(tracer: Forking, predicate: Any) -> Any:
-    return tracer.recorder.known_stand_in(predicate) if is_tensor(predicate) else predicate
+    return tracer.recorder.known_fake(predicate) if is_tensor(predicate) else predicate
 
 
 def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from dynamo_lite.capture.fakes.kept_answers import ask_first
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import CannotMerge, Side
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
@@ -23,6 +24,8 @@ def facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Iter
         yield
         return
     core = env.core
+    recorder = tracer.recorder
+    ask_first([reference() for reference, _ in [*recorder.level.nodes.entries.values()]], recorder.fake_mode)
     mark, symbols = core.snapshot(), set(core.symbols.values())
     side.symbols = symbols
     of_sizes = assumed is not None and _is_of_sizes(env, assumed)
@@ -127,12 +130,11 @@ class FactsOfSides:
                     core.assume(fact.relation, fact.origin, fact.kind)
 
 
-def keep_facts(
-    tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any], assumed: Any = None
-) -> None:
+def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any], assumed: Any = None) -> None:
     """Keep a side's facts: one about inputs is a condition of the program; one about values made on the side holds
-    there; one about outer values known at run time only is true on this side only. assumed: the condition on the sizes
-    of the inputs under which the side is taken, of a branch on these."""
+    there, and does not bound outer values elsewhere (an iteration over `order` has `1 <= len(order) <= n`: n may be 0
+    where there is no iteration); one about outer values known at run time only is true on this side only. assumed:
+    the condition on the sizes of the inputs under which the side is taken, of a branch on these."""
     assert tracer.recorder.env is not None
     core = tracer.recorder.env.core
     for fact in new_facts:
@@ -140,6 +142,8 @@ def keep_facts(
         if unknown & before or has_unknown_float(fact.relation):
             if fact.kind != "axiom":
                 side.checks.append(fact)
+        elif unknown and fact.kind != "axiom" and symbols_of(fact.relation) - unknown:
+            tracer.recorder.env.of_subgraphs.append(fact)
         elif not unknown or fact.kind != "axiom":
             relation = fact.relation if assumed is None or unknown else or_(not_(assumed), fact.relation)
             core.assume(relation, fact.origin, fact.kind)

@@ -21,7 +21,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 from dynamo_lite.tracing.effects.requires_grad import reached
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Pairs = Sequence[tuple[str, Any, Any]]
@@ -64,7 +64,7 @@ def _is_from_outside(tracer: Forking, value: Any, level: Level) -> bool:
     """Whether this is a tensor that a side hands on, and that it has not made."""
     if not is_differentiable(value):
         return False
-    node = level.nodes.get(tracer.recorder.known_stand_in(value))
+    node = level.nodes.get(tracer.recorder.known_fake(value))
     return node is None or node.op == "placeholder"
 
 
@@ -104,7 +104,7 @@ def _may_vary(tracer: Forking, value: Any) -> bool:
     """Whether a tensor may require grad in some call. Buffers and constants do not, as in the example."""
     if not is_differentiable(value):
         return False
-    fake = tracer.recorder.known_stand_in(value)
+    fake = tracer.recorder.known_fake(value)
     is_frozen = tracer.recorder.is_input(fake) and tracer.recorder.input_number(fake) is None
     return value.requires_grad or not is_frozen
 
@@ -113,7 +113,7 @@ Row = tuple[fx.Node, Any, Any]
 """A carried value of a loop: its placeholder in the body, its value before the loop, its value after an iteration."""
 
 
-def of_rounds(
+def of_iterations(
     tracer: Forking, level: Level, carried: Sequence[Row], targets: int, added: Sequence[Any]
 ) -> list[Required]:
     """Return the gradient requirements of a loop's results: the carried values, the last `targets` of which are changed
@@ -147,13 +147,13 @@ def as_on_the_sides(tracer: Forking, required: Sequence[Required], results: list
         if not is_differentiable(result):
             continue
         if not result.requires_grad and not torch.is_grad_enabled():  # of what a side hands on it may be asked
-            tracer.own(UnlikeSides).differ |= row.one or row.other
-            tracer.own(UnlikeSides).hands_on = True
+            tracer.own(SideDifferences).differ |= row.one or row.other
+            tracer.own(SideDifferences).hands_on = True
         if result.requires_grad and row.one != row.other:
-            tracer.own(UnlikeSides).differ = True
+            tracer.own(SideDifferences).differ = True
         elif result.requires_grad and not row.one:
             if row.may:
-                tracer.own(UnlikeSides).cut.add(tracer.recorder.node_of(result))
+                tracer.own(SideDifferences).cut.add(tracer.recorder.node_of(result))
             results[index] = result.detach()
         elif exports_none and row.is_target and not row.may:  # it may be called with gradients
             results[index] = result.detach()
@@ -166,29 +166,29 @@ def note_written(tracer: Forking, target: torch.Tensor, required: Required) -> N
     recorder = tracer.recorder
     if required.one is required.other or not torch.is_grad_enabled():
         return
-    key = storage_key(recorder.known_stand_in(target))
+    key = storage_key(recorder.known_fake(target))
     if any(storage_key(fake) == key for fake in recorder.from_outside()):
-        tracer.own(UnlikeSides).unsure.add(recorder.node_of(target))
+        tracer.own(SideDifferences).unsure.add(recorder.node_of(target))
 
 
 def lose(tracer: Forking, required: Sequence[Required], results: Sequence[Any], line: Any, why: str) -> None:
     """The results of a loop have no gradient, for this reason, or because it is under no_grad (then that of what a loop
-    without a round hands on is lost). Where eager's have one the program may not ask, and where the user can ask for
-    it, the program is not called with gradients (run/gradient_passes.py)."""
-    unlike = tracer.own(UnlikeSides)
+    without an iteration hands on is lost). Where eager's have one the program may not ask, and where the user can ask
+    for it, the program is not called with gradients (features/gradients)."""
+    differences = tracer.own(SideDifferences)
     if not torch.is_grad_enabled():
-        unlike.hands_on = True
-        unlike.differ |= any(is_differentiable(result) and row.one for row, result in zip(required, results))
+        differences.hands_on = True
+        differences.differ |= any(is_differentiable(result) and row.one for row, result in zip(required, results))
     if not why and (torch.is_grad_enabled() or not tracer.recorder.grad_enabled):
         return
     text = f"the loop at line {line} has no gradient: {why or _IN_NO_GRAD}"
     for row, result in zip(required, results):
         if is_differentiable(result) and (row.one or row.other):
-            unlike.differ = True
-            unlike.lost[tracer.recorder.node_of(result)] = text
+            differences.differ = True
+            differences.lost[tracer.recorder.node_of(result)] = text
 
 
-_IN_NO_GRAD = "it is under no_grad, where what it begins with has one, which it gives if it has no round"
+_IN_NO_GRAD = "it is under no_grad, where what it begins with has one, which it gives if it has no iteration"
 
 
 def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Iterable[Any]) -> None:
@@ -209,7 +209,7 @@ def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
         return
     recorder, carried = tracer.recorder, [value for value in carried if is_differentiable(value)]
     for value in carried:
-        tracer.own(UnlikeSides).cut.update(recorder.levels.nodes_of(recorder.known_stand_in(value)))
+        tracer.own(SideDifferences).cut.update(recorder.levels.nodes_of(recorder.known_fake(value)))
 
 
 def note_none(tracer: Forking, line: Any) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
+from dynamo_lite.control_flow.path_counter import PathCounter
 from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Join, OpenLoop
-from dynamo_lite.control_flow.undoing.young_objects import Points
-from dynamo_lite.control_flow.ways import Ways
+from dynamo_lite.control_flow.undoing.new_objects import Points
 from dynamo_lite.interpreter.flow import FlowGraph
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.tracing.heap.journal import Journal
@@ -23,7 +23,7 @@ class Forking(TracerView, Protocol):
         loops: the loops whose bodies are being captured, innermost last.
         asserted: the last branch of which one side raises: its location, and the error.
         raised_on_both: the errors of branches both sides of which raise: the first one, and the texts of both.
-        ways: counts how often sides have been run (ways.py).
+        path_counter: counts how often sides have been run (path_counter.py).
         depth: the nesting depth of the sides that are being run.
         watches: the iterators that each of these sides may use (iterators.py).
         moved: iterators without copies that a side, undone since, has advanced.
@@ -31,11 +31,11 @@ class Forking(TracerView, Protocol):
         known: tensors whose truth is known on the current side, unless they are changed in place since.
         chosen: the values of integers that branches choose among constants (predicates.py).
         predicates: the values that decide branches, as tensors and symbolic bools (predicates.py).
-        unlike_layouts: whether the strides of a result depend on the side (layouts.py).
+        layouts_differ: whether the strides of a result depend on the side (layouts.py).
         makes_lists: whether lists and items of varying length are captured.
-        made_list: whether there has been a list of varying length (lists/made.py).
+        made_list: whether there has been a list of varying length (lists/varying.py).
         bases: the states in which the current sides and iterations began, innermost last.
-        points: when each of these began, and each current side (young_objects.py).
+        points: when each of these began, and each current side (new_objects.py).
         joins: the joins to which the current sides run, innermost last.
         merged_at: where branches were merged, the last time that their sides were run (branches/joins.py).
         unrolled: why a loop whose end depends on data is unrolled, "" if none is.
@@ -51,7 +51,7 @@ class Forking(TracerView, Protocol):
     loops: list[OpenLoop]
     asserted: tuple[Mark, str] | None
     raised_on_both: list[tuple[BaseException, str]]
-    ways: Ways
+    path_counter: PathCounter
     depth: int
     journals: list[Journal]
     watches: list[Any]
@@ -59,7 +59,7 @@ class Forking(TracerView, Protocol):
     known: list[tuple[Any, bool, int | None]]
     predicates: Any
     chosen: Any
-    unlike_layouts: bool
+    layouts_differ: bool
     makes_lists: bool
     made_list: bool
     unrolled: str

@@ -24,10 +24,10 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.fakes import stand_in_names
+from dynamo_lite.capture.fakes import fake_attributes
+from dynamo_lite.control_flow.differences.constants import are_same, is_same
 from dynamo_lite.control_flow.undoing import iterators
-from dynamo_lite.control_flow.undoing.young_objects import Kept
-from dynamo_lite.control_flow.unlike.constants import are_same, is_same
+from dynamo_lite.control_flow.undoing.new_objects import KeptAlive
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.heap import snapshots
@@ -60,7 +60,7 @@ class Pair:
     left: Any
     right: Any
     place: str = ""  # the variable, or what it is in, for notes
-    grows: Any = None  # how iterations of a loop make it longer (loops/growing.py)
+    growth: Any = None  # how iterations of a loop make it longer (loops/growing.py)
 
 
 def describe(value: Any) -> str:
@@ -80,16 +80,16 @@ def differ(left: Any, right: Any) -> Differs:
 
 
 class Merge:
-    """One merge. `is_young(obj)`: whether one of the two states has made it, so that no other object refers to it.
+    """One merge. `is_new(obj)`: whether one of the two states has made it, so that no other object refers to it.
 
     native: the operator is torch.cond, which can give one of two constant ints; else it is a loop.
     """
 
-    def __init__(self, is_young: Callable[[Any], bool], native: bool = True) -> None:
-        self.is_young = is_young
+    def __init__(self, is_new: Callable[[Any], bool], native: bool = True) -> None:
+        self.is_new = is_new
         self.native = native
         self.choice: Callable[[Any, Any], Any] | None = None
-        """Merges two ints, or two bools, into one expression, for a branch on sizes."""
+        """Merges two ints, or two bools, into one expression, for a branch on sizes. None: a result of the operator."""
         self.replaced: Any = None
         """Finds objects that one side has replaced by new ones, for a branch (replaced.py)."""
         self.carries_sizes = False
@@ -97,7 +97,7 @@ class Merge:
         and takes the other as it is."""
         self.rebound: Any = None
         """Determines which lists and dicts an iteration of a loop creates anew (loops/rebound.py)."""
-        self.made: list[tuple[Any, Any]] = []  # such containers of the last results, and copies of them
+        self.containers: list[tuple[Any, Any]] = []  # such containers of the last results, and copies of them
         self.epoch = 0  # which results it is: a plan may be carried out several times
         self.pairs: list[Pair] = []
         self.place = "the result"
@@ -105,7 +105,7 @@ class Merge:
         self.fills: list[Callable[[], None]] = []
         self.plans: dict[tuple[int, int], Plan] = {}
         self.partner: dict[int, int] = {}
-        self._keep = Kept()
+        self._keep = KeptAlive()
 
     def plan(self, left: Any, right: Any) -> Plan:
         """How the value is made that is `left` on one side and `right` on the other. Raises Differs."""
@@ -136,7 +136,7 @@ class Merge:
     def give(self, results: list[Any]) -> None:
         """The results are there."""
         self.results[:] = results
-        self.made.clear()
+        self.containers.clear()
         self.epoch += 1
 
     def fill(self) -> None:
@@ -212,8 +212,8 @@ def _tensors(merge: Merge, left: Any, right: Any) -> Plan | None:
             raise Differs(f"{name} {a} on one side, {b} on the other")
     if real_type(left) is not real_type(right) and torch.nn.Parameter not in (real_type(left), real_type(right)):
         raise differ(left, right)
-    names = [*stand_in_names.of_the_user(left), *stand_in_names.of_the_user(right)]
-    names = [name for name in names if not stand_in_names.is_mark_of_torch(name)]
+    names = [*fake_attributes.of_the_user(left), *fake_attributes.of_the_user(right)]
+    names = [name for name in names if not fake_attributes.is_mark_of_torch(name)]
     if names:
         raise Differs(f"a tensor with the attribute {names[0]!r}, which the result of an operator has not")
     return merge.pair("tensor", left, right)
@@ -233,9 +233,9 @@ def _numbers(merge: Merge, left: Any, right: Any) -> Plan | None:
     if not symbolic and is_same(left, right):
         return lambda: left
     if not symbolic and left != left and right != right:
-        raise Differs("an object that is nan on each side, which `is` and `in` tell apart")
-    if merge.choice is not None and kind in (int, bool):
-        chosen = merge.choice(left, right)
+        raise Differs("an object that is nan on each side, which `is` and `in` distinguish")
+    chosen = merge.choice(left, right) if merge.choice is not None and kind in (int, bool) else None
+    if chosen is not None:
         return lambda: chosen
     if kind is int and not all(type(n) in PYTHON_TYPE or -(2**63) <= n < 2**63 for n in (left, right)):
         raise differ(left, right)
@@ -299,7 +299,7 @@ def _rebound(merge: Merge, left: Any, right: Any) -> Plan | None:
 
     def make() -> Any:
         made = contents()
-        merge.made.append((made, made.copy()))
+        merge.containers.append((made, made.copy()))
         return made
 
     return merge.once(make)
@@ -311,7 +311,7 @@ def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
     if isinstance(left, _SHARED) or not _is_open(left, right):
         raise differ(left, right)
     kept, replaced = left, None
-    if not (merge.is_young(left) and merge.is_young(right)):
+    if not (merge.is_new(left) and merge.is_new(right)):
         replaced = merge.replaced
         kept = None if replaced is None else replaced.new_of(left, right)
         if kept is None:

@@ -42,14 +42,14 @@ class BranchNotes:
         at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
         made = f"torch {'scan' if carried.is_scan else 'while_loop'} with {_count(count, 'carried value')}"
         added = sum(len(growth.added) for growth in carried.growths)
-        stacked = f", and {added} stacked from all rounds" if added else ""
+        stacked = f", and {added} stacked from all iterations" if added else ""
         kinds = _kinds(carried.merge.pairs, len(carried.inplace))
         self._add(f"the loop on data at line {at} is captured: {made}{stacked}{kinds}", loop)
 
     def note_counted(self, loop: Any) -> None:
         """A loop is run twice."""
         at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
-        self._add(f"the loop on data at line {at} is run once before, for the number of its rounds", loop)
+        self._add(f"the loop on data at line {at} is run once before, for the number of its iterations", loop)
 
     def _add(self, text: str, place: Any) -> None:
         """`place`: the branch or the loop, which the note shows the line of."""
@@ -76,8 +76,10 @@ def _kinds(pairs: list[Pair], changed: int) -> str:
 
 
 def line_of(frame: Any, index: int) -> Any:
-    """The line of an instruction of the frame's code."""
-    return frame.info.positions_at(frame.code, min(index, len(frame.info.ops) - 1)).lineno
+    """The line of an instruction of the frame's code; of one that the compiler has added, that of the one before it."""
+    last = min(index, len(frame.info.ops) - 1)
+    lines = (frame.info.positions_at(frame.code, at).lineno for at in range(last, -1, -1))
+    return next((line for line in lines if line is not None), None)
 
 
 def text_of(frame: Any, index: int) -> str:

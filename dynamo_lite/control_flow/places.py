@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from dynamo_lite.control_flow.differences.constants import are_same
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe, has_one_on_one_side
 from dynamo_lite.control_flow.states import FrameState, Side, SizesDiffer, cannot_merge
-from dynamo_lite.control_flow.unlike.constants import are_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.tracing.effects import descriptions

@@ -40,7 +40,7 @@ def reaches(tracer: Forking) -> Callable[[set[int]], bool]:
         if hold_unseen(tracer, frames_of(tracer)):
             return True
         try:
-            return any(storage_key(recorder.known_stand_in(t)) in keys for t in _tensors(tracer))
+            return any(storage_key(recorder.known_fake(t)) in keys for t in _tensors(tracer))
         except _TooMany:
             return True
 

@@ -46,7 +46,7 @@ class Replaced:
         return snapshot.contents if row is None else row[1]
 
     def _is_new(self, value: Any, which: int) -> bool:
-        return id(value) in self._sides[which].young
+        return id(value) in self._sides[which].new
 
     def _is_sole(self, value: Any, which: int) -> bool:
         """Whether the program has made an object, and has one reference to it after the side."""

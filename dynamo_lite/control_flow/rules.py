@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.control_flow.branches import extremes, sorting
+from dynamo_lite.control_flow.differences import answers, layouts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import advanced, consumed
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import heads
-from dynamo_lite.control_flow.unlike import answers, layouts
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 
 Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]

@@ -25,7 +25,7 @@ from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Fram
 from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.iterators import Watch, is_held_elsewhere
-from dynamo_lite.control_flow.undoing.young_objects import Point
+from dynamo_lite.control_flow.undoing.new_objects import Point
 from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import END, flow_of
@@ -37,7 +37,7 @@ from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.feature_state import Saved, changes, left_all, restore_all, save_all
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal, is_as_before
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.undoing import changed
@@ -245,7 +245,7 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
     finally:
         tracer.depth -= 1
         inner = tracer.journal
-        inner.rollback(side.young)
+        inner.rollback(side.new)
         tracer.journal = outer
         tracer.journals.pop()
         outer.untracked |= inner.untracked
@@ -260,7 +260,7 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
                 switch.write(value)
         if side.level is not None:
             side.level.put_back_memos()
-            tracer.own(UnlikeSides).tangled |= side.level.put_back_versions()
+            tracer.own(SideDifferences).tangled |= side.level.put_back_versions()
         for part, _ in base.parts(frame):
             part.state, part.result = RUNNING, None
         base.put(frame)
@@ -271,7 +271,7 @@ def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: FrameState)
     watch.copy_all([pair for part, at in parts for pair in ((part.locals, at.locals), (part.stack, at.stack))])
     for original, made in watch.pairs():  # the collector does not track the iterator of a range
         if not gc.is_tracked(made) and not tracer.writes.is_old(original):
-            tracer.writes.made[id(made)] = made
+            tracer.writes.new_objects[id(made)] = made
     for value in (value for _, state in parts for value in state.stack):
         if isinstance(value, _FILLED_UNSEEN):
             tracer.journal.touch(value, "items")
@@ -287,7 +287,7 @@ def _check_iterators(tracer: Forking, watch: Watch, frames: list[Any], side: Sid
     own = {id(values) for state in FrameState.living for values in (state.locals, state.stack)}
     own |= {
         id(moved),
-        id(tracer.writes.made),
+        id(tracer.writes.new_objects),
         *(id(values) for frame in frames for values in (frame.locals, frame.stack)),
     }
     own = own.union(*(other.holders() for other in tracer.watches))
@@ -303,10 +303,10 @@ def _check_iterators(tracer: Forking, watch: Watch, frames: list[Any], side: Sid
 
 def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> None:
     """Separate the objects that the side made from those that it changed."""
-    young = side.young
+    new = side.new
     made_here = beginning.younger()
-    young.update(map(id, made_here))
-    young |= tracer.made_dicts
+    new.update(map(id, made_here))
+    new |= tracer.made_dicts
     if iterators.left_waiting(itertools.chain(made_here, tracer.watches[-1].copies())):
         side.problem = CannotMerge("branch-unsupported", why=_LEFT)
     for snapshot in tracer.journal.snapshots():
@@ -314,10 +314,10 @@ def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> N
         holder = tracer.own(OwnedDicts).owner_of(owner)
         at = owner if holder is None else holder
         untracked = id(at) in tracer.journal.untracked and id(at) not in tracer.made_dicts
-        if id(at) in young and id(at) not in made and not untracked:
+        if id(at) in new and id(at) not in made and not untracked:
             side.keep.append(owner)
             continue
-        young.discard(id(owner))
+        new.discard(id(owner))
         side.heap[id(owner), snapshot.part] = (snapshot, snapshot.current())
 
 
@@ -344,6 +344,6 @@ def undo_layouts(tracer: Forking, side: Side, given: Iterable[tuple[fx.Node, Any
             if layouts[0] != layouts[1]:
                 tracer.refuse("branch-unsupported", why="a side changes the shape of a tensor in place")
             if value.requires_grad and not now.requires_grad:
-                tracer.own(UnlikeSides).differ = True
+                tracer.own(SideDifferences).differ = True
                 with torch.no_grad(), _DisableTorchDispatch():
                     value.detach_()

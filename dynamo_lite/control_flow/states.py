@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
-from dynamo_lite.control_flow.undoing.young_objects import Point
+from dynamo_lite.control_flow.undoing.new_objects import Point
 from dynamo_lite.interpreter.flow import END
 from dynamo_lite.tracing.feature_state import FeatureState
 
@@ -43,12 +43,12 @@ class HeldElsewhere(CannotMerge):
     """A side moves an iterator on that is held elsewhere, too, as in a variable of the caller."""
 
 
-class FirstRoundDiffers(CannotMerge):
+class FirstIterationDiffers(CannotMerge):
     """The first iteration of a loop leaves variables with another kind of value than before, as `total = total + x`
     does to a `total` that was 0. Later iterations may not do this."""
 
 
-class FewRounds(CannotMerge):
+class FewIterations(CannotMerge):
     """A loop that has to be counted has so few iterations that it is unrolled."""
 
 
@@ -185,7 +185,7 @@ class Side:
         error: the exception that it raised, else None.
         problem: why no merge with this side is right, else None.
         heap: (id of an object, part) → (the snapshot from before, its contents now), for objects older than the side.
-        young: ids of the objects that the side made. (The id of a dead object can only be reused by a newer one.)
+        new: ids of the objects that the side made. (The id of a dead object can only be reused by a newer one.)
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
         all_facts: the facts about sizes that were known at its end, and not before it.
@@ -206,7 +206,7 @@ class Side:
     error: BaseException | None = None
     problem: CannotMerge | None = None
     heap: dict[tuple[int, str], tuple[Any, Any]] = field(default_factory=dict)
-    young: set[int] = field(default_factory=set)
+    new: set[int] = field(default_factory=set)
     new_facts: tuple[Any, Any] = ((), ())
     checks: list[Any] = field(default_factory=list)
     all_facts: Sequence[Any] = ()
@@ -242,9 +242,9 @@ class OpenLoop:
     `iterators` the number of iterators above that at each exit that was seen. `filled`: variables for which a side that
     left the loop has no value, since they are dead there. `begin` is where an iteration begins, and `bounds` maps tests
     to the facts that hold in each iteration that is not the last (loops/counting.py). `going`: numbers that depend on
-    whether the loop is left, with their values if it is not. `numbers`: the symbols of the number of a round, where it
-    may not choose an item of a list. `unflagged`: places of tensors that may become others than new ones
-    (unlike/same_memory.py).
+    whether the loop is left, with their values if it is not. `numbers`: the symbols of the number of an iteration,
+    where it may not choose an item of a list. `unflagged`: places of tensors that may become others than new ones
+    (differences/same_memory.py).
     """
 
     frame: Any
@@ -272,7 +272,7 @@ class OpenLoop:
         return tuple(other == exit for other in self.exits)
 
 
-class Goes:
+class LoopTest:
     """The test of a loop, turned so that True continues it; it is on the stack at the end of an iteration. `left_by`:
     for each exit of the loop whether the loop is left by it. `raw`: the value that the program tests; `goes_if`: its
     truth with which the loop continues."""

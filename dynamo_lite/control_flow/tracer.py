@@ -15,29 +15,29 @@ from dynamo_lite.capture.may_share import MayShare, SharedWrite, version_of
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import choices, demands, of_sizes, sorting, while_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
+from dynamo_lite.control_flow.differences import same_memory
 from dynamo_lite.control_flow.items import computed
-from dynamo_lite.control_flow.lists import made, uses
+from dynamo_lite.control_flow.lists import uses, varying
 from dynamo_lite.control_flow.loops import bounded, counting, fixed, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
-from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
+from dynamo_lite.control_flow.loops.counted import Counter, Iterations, LaterIterations
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import BranchNotes, line_of
+from dynamo_lite.control_flow.path_counter import PathCounter
 from dynamo_lite.control_flow.predicates import ChosenNumbers, Predicates
 from dynamo_lite.control_flow.reachable import reaches
 from dynamo_lite.control_flow.states import (
     Base,
     BeginsAgain,
     CannotMerge,
-    FirstRoundDiffers,
+    FirstIterationDiffers,
     FrameState,
     Join,
     LeftFromWithin,
     OpenLoop,
 )
 from dynamo_lite.control_flow.undoing.iterators import Watch
-from dynamo_lite.control_flow.undoing.young_objects import Points
-from dynamo_lite.control_flow.unlike import same_memory
-from dynamo_lite.control_flow.ways import Ways
+from dynamo_lite.control_flow.undoing.new_objects import Points
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
@@ -69,14 +69,14 @@ class ForkingTracer(Tracer):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.loops: list[OpenLoop] = []
-        self.ways = Ways()
+        self.path_counter = PathCounter()
         self.asserted: tuple[Mark, str] | None = None
         self.raised_on_both: list[tuple[BaseException, str]] = []
         self.depth = 0
         self.demands: frozenset[demands.Place] = frozenset()
         self.vm.on_call_at = None  # few runs have such calls
         self.sorts: frozenset[sorting.Place] = frozenset()
-        self.unlike_layouts = False
+        self.layouts_differ = False
         self.unrolled = ""
         self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where an iteration begins
         self.joins: list[Join] = []
@@ -131,7 +131,7 @@ class ForkingTracer(Tracer):
         may_share = self.recorder.may_share
         if may_share is None or not self.of_sizes:
             return
-        fakes = [self.recorder.known_stand_in(tensor) for tensor in tensors]
+        fakes = [self.recorder.known_fake(tensor) for tensor in tensors]
         outside = set(map(storage_key, self.recorder.from_outside()))
         for index, fake in enumerate(fakes):
             seen = outside | {storage_key(other) for other in (*fakes[:index], *fakes[index + 1 :])}
@@ -144,7 +144,7 @@ class ForkingTracer(Tracer):
             own = f"{type(error).__name__}: {error}"
             if own != text:
                 why = f"one side raises ({text}), and where it is not taken the program raises something else ({own})"
-                raise self.refusal("branch-unsupported", mark, why=why) from error
+                raise self.graph_break("branch-unsupported", mark, why=why) from error
 
     # ---- the observer's methods
 
@@ -162,8 +162,8 @@ class ForkingTracer(Tracer):
         answer = super().after_native_call(fn, args, kwargs, result)
         if not self.watches or any(result is arg for arg in args):
             return answer
-        if is_c_iterator(type(result)) or id(result) in self.writes.made:
-            self.watches[-1].made(result)
+        if is_c_iterator(type(result)) or id(result) in self.writes.new_objects:
+            self.watches[-1].on_made(result)
         return answer
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
@@ -254,7 +254,7 @@ class ForkingTracer(Tracer):
             iterator = iter(value.items(value.count))
         if iterator is None and type(value) is range and self.watches:
             iterator = iter(value)  # the collector does not track it
-            self.watches[-1].made(iterator)
+            self.watches[-1].on_made(iterator)
         return NOT_HANDLED if iterator is None else iterator
 
     def on_extend(self, target: list[Any], value: Any) -> Any:
@@ -281,9 +281,9 @@ class ForkingTracer(Tracer):
         except LeftFromWithin:
             why = "an outer loop is left, or a block of `with` or `try`"
             problem = CannotMerge("branch-unsupported", why=why)
-        except FirstRoundDiffers:
+        except FirstIterationDiffers:
             before.put(frame)
-            self._run_first_round(frame, iterator.of)
+            self._run_first_iteration(frame, iterator.of)
             frame.pc = at + 1
             return None
         except CannotMerge as error:
@@ -314,7 +314,7 @@ class ForkingTracer(Tracer):
         return uses.with_tensors(container, key)
 
     def on_repeat(self, left: Any, right: Any) -> Any:
-        return made.repeated(self, left, right) if self.makes_lists else NOT_HANDLED
+        return varying.repeated(self, left, right) if self.makes_lists else NOT_HANDLED
 
     def _captured(self, frame: Any, predicate: Any, loop: Loop) -> Any:
         """A loop that data end, as an operator. Raises CannotMerge if it may come to an end unrolled, and refuses what
@@ -354,20 +354,20 @@ class ForkingTracer(Tracer):
         iterator.step(frame, target)
         return None
 
-    def _run_first_round(self, frame: Any, rounds: Rounds) -> None:
+    def _run_first_iteration(self, frame: Any, iterations: Iterations) -> None:
         """Run the first iteration outside of the loop: the frame continues in it and returns to the other ones."""
-        if not rounds.count >= 1:  # the comparison makes it a guard, if it is not a fact yet
-            self.refuse("branch-unsupported", why="a loop over a size has no first round")
-        self.note(f"the first round of the loop at line {line_of(frame, frame.pc - 1)} is run before the loop")
-        frame.stack[-1] = iter(LaterRounds(rounds))
-        frame.stack.append(rounds.item(0))
+        if not iterations.count >= 1:  # the comparison makes it a guard, if it is not a fact yet
+            self.refuse("branch-unsupported", why="a loop over a size has no first iteration")
+        self.note(f"the first iteration of the loop at line {line_of(frame, frame.pc - 1)} is run before the loop")
+        frame.stack[-1] = iter(LaterIterations(iterations))
+        frame.stack.append(iterations.item(0))
 
-    def _unroll(self, frame: Any, rounds: Rounds, why: str) -> None:
+    def _unroll(self, frame: Any, iterations: Iterations, why: str) -> None:
         """A loop over a size of the inputs that is not captured: it fixes the size."""
         with builtin_calls.needs_number(self, f"a loop on data that cannot be captured ({why}): range"):
-            count = concrete(torch.sym_max(rounds.count, 0))
+            count = concrete(torch.sym_max(iterations.count, 0))
         self.note(f"the loop at line {line_of(frame, frame.pc - 1)} is unrolled, not captured: {why}")
-        frame.stack[-1] = iter(rounds.rest(count, 0))
+        frame.stack[-1] = iter(iterations.rest(count, 0))
 
     def on_not(self, value: Any) -> Any:
         value = uses.truth_of(value)
@@ -388,7 +388,7 @@ class ForkingTracer(Tracer):
 
     def on_identity(self, left: Any, right: Any) -> Any:
         if is_tensor(left) and is_tensor(right):
-            one, other = (self.recorder.known_stand_in(t) for t in (left, right))
+            one, other = (self.recorder.known_fake(t) for t in (left, right))
             if one is not other and _may_be_one(self.recorder.may_share, one, other):
                 return same_memory.are_one(self, one, other)
             if one is not other and uses.is_item(self, right):

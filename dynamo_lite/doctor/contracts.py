@@ -136,7 +136,7 @@ def a_tensor_of_numbers_is_lifted() -> bool:
     return [name for name, _ in seen.rows][:1] == ["aten.lift_fresh.default"]
 
 
-@_contract("operators with data: which error tells that a size is data-dependent")
+@_contract("operators with data: which error shows that a size is data-dependent")
 def a_size_that_needs_data_is_a_dynamic_output_shape() -> bool:
     with FakeTensorMode() as mode:
         try:
@@ -147,7 +147,7 @@ def a_size_that_needs_data_is_a_dynamic_output_shape() -> bool:
 
 
 # -- fake tensors ------------------------------------------------------------------------------------------------------
-@_contract("type(x), isinstance(x, ...) of stand-ins; C++ fake tensors would be no subclass")
+@_contract("type(x), isinstance(x, ...) of fake tensors; C++ fake tensors would be no subclass")
 def a_fake_tensor_is_of_a_python_class() -> bool:
     fake = FakeTensorMode().from_tensor(torch.ones(2))
     return type(fake) is FakeTensor and isinstance(fake, torch.Tensor)
@@ -178,7 +178,7 @@ class _Node(SymNode):
 
     pytype = int
     constant = fx_node = None
-    asked: list[str] = []
+    calls: list[str] = []
 
     def __init__(self) -> None:
         pass
@@ -190,19 +190,19 @@ class _Node(SymNode):
         return True
 
     def wrap_int(self, num: int) -> Any:
-        self.asked.append(f"wrap_int {num}")
+        self.calls.append(f"wrap_int {num}")
         return self
 
     def add(self, other: Any) -> Any:
-        self.asked.append("add")
+        self.calls.append("add")
         return self
 
 
 @_contract("all arithmetic on sizes")
 def a_size_asks_its_node() -> bool:
-    _Node.asked = []
+    _Node.calls = []
     total = torch.SymInt(_Node()) + 1
-    return isinstance(total, torch.SymInt) and "add" in _Node.asked
+    return isinstance(total, torch.SymInt) and "add" in _Node.calls
 
 
 @_contract(

@@ -19,7 +19,7 @@ class Finding(NamedTuple):
     kind: str
     name: str
     where: str
-    said: str
+    text: str
     costs: str
 
 
@@ -44,8 +44,8 @@ def examine(with_contracts: bool = True) -> Examination:
     if with_contracts:
         counts["contracts"] = len(contracts.CONTRACTS)
         findings += [
-            Finding("behaves otherwise", row.name, "dynamo_lite/doctor/contracts.py", said, row.costs)
-            for row, said in contracts.broken()
+            Finding("behaves otherwise", row.name, "dynamo_lite/doctor/contracts.py", text, row.costs)
+            for row, text in contracts.broken()
         ]
     return Examination(counts, "no manifest" if base is None else f"{base[0]}.{base[1]}", findings)
 
@@ -91,7 +91,7 @@ def _table(findings: list[Finding]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table: Any = Table("what", "name", "what is seen", "what it costs")
+    table: Any = Table("what", "name", "finding", "consequence")
     for finding in findings:
-        table.add_row(finding.kind, f"{finding.name}\n({finding.where})", finding.said, finding.costs)
+        table.add_row(finding.kind, f"{finding.name}\n({finding.where})", finding.text, finding.costs)
     Console().print(table)

@@ -6,8 +6,8 @@ import importlib
 import inspect
 import re
 from enum import EnumType
-from types import FunctionType, ModuleType
-from typing import Any
+from types import FunctionType, ModuleType, UnionType
+from typing import Any, Union, get_origin
 
 MISSING = "missing"
 
@@ -44,6 +44,8 @@ def describe(value: Any) -> str:
     """The type, and the names of the parameters with "=" where there is a default."""
     if isinstance(value, EnumType):  # how one is called is written in CPython's enum.py, and changes with it
         return type(value).__name__
+    if get_origin(value) in (Union, UnionType):  # one class from Python 3.14 on
+        return "Union"
     function = getattr(value, "__func__", value)
     if not isinstance(function, FunctionType) and not inspect.isclass(function):
         return type(value).__name__

@@ -53,7 +53,7 @@ class Taken:
 
 
 class NotRecorded(Exception):
-    """There is no such program: the arguments or the module cannot be copied, or the results are no tensors."""
+    """There is no such program: the arguments or the module cannot be copied, or the results are not tensors."""
 
 
 @dataclass

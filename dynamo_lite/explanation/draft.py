@@ -73,7 +73,7 @@ def draft_export(
     The arguments are those of `export`. A program that `export` refuses is traced with `strict=False` and
     `effects="drop"`, and with constant sizes if `dynamic_shapes` cannot be kept. If that is refused as well, eager is
     run once, on copies of the module and the arguments, and the program is what ran (`Draft.taken`). There is none
-    where no copy can be made, where the results are none that a program can have, or where it would give others.
+    where no copy can be made, where a program cannot have such results, or where it would give others.
 
     Raises InvalidArguments if the call itself makes no sense, and the exceptions of `mod` on these arguments.
     """

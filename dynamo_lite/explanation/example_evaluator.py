@@ -38,9 +38,9 @@ class Shadow:
                     break
         return self._values[node]
 
-    def tensor(self, stand_in: torch.Tensor) -> torch.Tensor:
+    def tensor(self, fake: torch.Tensor) -> torch.Tensor:
         """Return the real tensor behind a fake one. Raises NoShadow."""
-        node = self._recorder.level.nodes.get(stand_in)
+        node = self._recorder.level.nodes.get(fake)
         if node is None:
             raise NoShadow("a tensor that no operator made")
         value = self.value_of(node)

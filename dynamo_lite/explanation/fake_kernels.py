@@ -34,8 +34,8 @@ def mismatches(program: ExportedProgram, args: tuple[Any, ...], kwargs: Mapping[
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             comparison.run(*leaves, enable_io_processing=False)
     except Exception as error:  # operators recorded for a fake kernel's sizes need not run on others
-        comparison.found.append(f"the program does not run on the example: {type(error).__name__}: {error}")
-    return comparison.found
+        comparison.differences.append(f"the program does not run on the example: {type(error).__name__}: {error}")
+    return comparison.differences
 
 
 def _is_custom(node: fx.Node) -> bool:
@@ -47,7 +47,7 @@ class _Comparison(fx.Interpreter):
 
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__(module, garbage_collect_values=True)
-        self.found: list[str] = []
+        self.differences: list[str] = []
 
     def run_node(self, n: fx.Node) -> Any:
         result = super().run_node(n)
@@ -55,7 +55,7 @@ class _Comparison(fx.Interpreter):
             said, given = pytree.tree_leaves(n.meta.get("val")), pytree.tree_leaves(result)
             for place, (fake, real) in enumerate(zip(said, given)):
                 where = f"{n.target}" if len(given) == 1 else f"result {place} of {n.target}"
-                self.found += [f"{where}: {text}" for text in _differences(fake, real)]
+                self.differences += [f"{where}: {text}" for text in _differences(fake, real)]
         return result
 
 
@@ -69,4 +69,4 @@ def _differences(fake: Any, real: Any) -> list[str]:
         sizes = enumerate(zip(fake.shape, real.shape))
         rows += [(f"dimension {at}", said, given) for at, (said, given) in sizes if type(said) is int]
     unequal = [row for row in rows if row[1] != row[2]]
-    return [f"the fake kernel says {what} {said}, the real one gives {given}" for what, said, given in unequal]
+    return [f"the fake kernel returns {what} {said}, the real one gives {given}" for what, said, given in unequal]

@@ -27,21 +27,21 @@ _CHANGED = "the program goes on with a changed copy of its own"
 class LenientRecorder(Recorder):
     """`found(error, then)` is called for skipped errors, `shadow` has the example's values: the tracer sets both."""
 
-    found: Callable[[CaptureError, str], None]
+    report: Callable[[CaptureError, str], None]
     shadow: Any
 
     def _check_mutation(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         try:
             super()._check_mutation(func, args, kwargs)
         except CaptureError as error:
-            self.found(error, _CHANGED)
+            self.report(error, _CHANGED)
 
     def _run(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         try:
             return super()._run(func, args, kwargs)
         except Exception as error:
-            refusal = missing_data(func, error)
-            if refusal is None or refusal.id not in _RUN_ON_DATA or func._schema.is_mutable:
+            graph_break = missing_data(func, error)
+            if graph_break is None or graph_break.id not in _RUN_ON_DATA or func._schema.is_mutable:
                 raise
             was, self.running = self.running, True
             try:
@@ -51,7 +51,7 @@ class LenientRecorder(Recorder):
                 raise error from None
             finally:
                 self.running = was
-            self.found(refusal, _RAN)
+            self.report(graph_break, _RAN)
             return out
 
     def _on_the_example(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

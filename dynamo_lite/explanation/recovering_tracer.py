@@ -61,9 +61,9 @@ class LenientTracer(Tracer):
         self.used: str | None = None  # the function whose answer ended the run
         self._refused_in: Any = None
         self.shadow = recorder.shadow = Shadow(recorder, inputs.leaves)
-        recorder.found = lambda error, then: self.found(self.refused(error), then)
+        recorder.report = lambda error, then: self.report(self.refused(error), then)
 
-    def found(self, error: DynamoLiteError, then: str | None) -> None:
+    def report(self, error: DynamoLiteError, then: str | None) -> None:
         """Keep a problem, once per line."""
         self.broken = None
         if (error.id, _place(error)) not in {(p.error.id, _place(p.error)) for p in self.problems}:
@@ -73,7 +73,7 @@ class LenientTracer(Tracer):
 
     def refuse(self, id: str, **names: Any) -> Any:
         if id in TEXTS:
-            self.found(self.refusal(id, **names), "some text stands for eager's")
+            self.report(self.graph_break(id, **names), "some text stands for eager's")
             return "tensor(...)"
         self._refused_in = self.vm.frame
         if id == "unrecordable-value":
@@ -92,12 +92,12 @@ class LenientTracer(Tracer):
             if self._refused_in is not frame or not isinstance(error, GraphBreak):
                 raise  # it comes from within what the call runs
             if error.id in _LEFT_OUT:
-                self.found(error, "the call was left out")
+                self.report(error, "the call was left out")
                 return None
             if error.id in _MADE_ONCE:
                 return self._call_once(error, fn, args, kwargs)
             if error.id == _TENSOR_ATTRIBUTE:  # requires_grad_()
-                self.found(error, "the call was left out")
+                self.report(error, "the call was left out")
                 return args[0]
             raise
 
@@ -107,7 +107,7 @@ class LenientTracer(Tracer):
         except Abort as abort:
             if not isinstance(abort.error, GraphBreak):
                 raise
-            self.found(abort.error, "the value of the example was read")
+            self.report(abort.error, "the value of the example was read")
             return value
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> bool | None:
@@ -117,7 +117,7 @@ class LenientTracer(Tracer):
             if getattr(abort.error, "id", None) != _TENSOR_ATTRIBUTE:
                 raise
             self.journal.on_rollback(_attribute_as_it_is(owner, key))
-            self.found(abort.error, "the attribute was set for the rest of the run")
+            self.report(abort.error, "the attribute was set for the rest of the run")
             return None
 
     def on_truth(self, value: Any) -> Any:
@@ -128,7 +128,7 @@ class LenientTracer(Tracer):
             real = self.shadow.tensor(value)
         except NoShadow:
             return NOT_HANDLED
-        self.found(self.refusal("data-dependent-branch"), "the answer on the example was taken")
+        self.report(self.graph_break("data-dependent-branch"), "the answer on the example was taken")
         with modes_off():
             return bool(real)
 
@@ -143,7 +143,7 @@ class LenientTracer(Tracer):
             known = False
         if not known:
             self.abort(problem)
-        self.found(problem, "the answer on the example was taken")
+        self.report(problem, "the answer on the example was taken")
 
     def _call_once(self, error: DynamoLiteError, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
@@ -153,7 +153,7 @@ class LenientTracer(Tracer):
         call: Callable[..., Any] = fn
         with self.suspended(), torch.no_grad():
             result = call(*real_args, **real_kwargs)
-        self.found(error, "the call was made once; its result is taken for a constant")
+        self.report(error, "the call was made once; its result is taken for a constant")
         return result
 
     def _real(self, value: Any) -> Any:

@@ -1,8 +1,8 @@
 """ExportDB: what can and what cannot be exported, as small programs that run.
 
 Each case is one file of `cases/`: a module that works, or one that is refused with the id of the error and the rewrite
-that works. `python -m dynamo_lite exportdb list|show|search|check` reads them; docs/exportdb.md says how to add one.
-Names are imported on first use: errors.py imports this package to name the case of an error.
+that works. `python -m dynamo_lite exportdb list|show|search|check` reads them; docs/exportdb.md describes how to add
+one. Names are imported on first use: errors.py imports this package to name the case of an error.
 
 `lookup.py` alone is imported by errors, when one is worded; the rest by the command line and the documentation.
 """

@@ -1,6 +1,6 @@
 """One case of ExportDB: a file of `cases/`, read.
 
-The docstring's first line is the title, the rest the description. The file then says in plain Python:
+The docstring's first line is the title, the rest the description. The file then contains in plain Python:
 
 =========================================  =========================================================================
 `TAGS`                                     what it is about, for search and the index
@@ -95,8 +95,8 @@ class Case:
 
     @property
     def same_values(self) -> bool:
-        """Whether the rewrite returns what the module returns; it does, but for random numbers and what the caller is
-        to keep."""
+        """Whether the rewrite returns what the module returns; it does, except for random numbers and what the caller
+        is to keep."""
         return bool(self._optional("SAME_VALUES", True))
 
     @property
@@ -145,7 +145,7 @@ class Case:
         return any(name.lower().startswith("rewrite") for name in vars(self.file))
 
     def rewrite(self) -> Callable[..., Any]:
-        """What to write instead; the module itself where only the call of export is written in another way."""
+        """The module to write instead; the module itself where only the call of export is written in another way."""
         if hasattr(self.file, "Rewrite") or hasattr(self.file, "rewrite"):
             return _make(self.file, "Rewrite", "rewrite")
         return self.module()
@@ -172,13 +172,13 @@ class Case:
         return self._called("rewrite_dynamic_shapes", self.dynamic_shapes())
 
     def eager(self) -> Any:
-        """What the module returns in eager."""
+        """The module's result in eager."""
         call, own = self.inputs(), self._optional("eager")
         run = self.module() if own is None else partial(own, self.module())
         return run(*call.args, **call.kwargs)
 
     def export(self) -> Any:
-        """Export the module, as the case says. Raises what export raises."""
+        """Export the module with the case's options. Raises what export raises."""
         own = self._optional("export")
         return own(self.module()) if own else _export(self.module(), self.inputs(), self.dynamic_shapes())
 

@@ -31,7 +31,7 @@ def tags() -> Counter[str]:
 
 
 def search(text: str) -> list[Case]:
-    """The cases that contain all words of `text` (any case): best first.
+    """The cases that have, for each word of `text` (any case), a word that begins with it: best first.
 
     Those that `KEYWORDS` has for the text come first. A word in the name, the tags or the error counts more than one in
     the title, and that more than one in the source; a whole word counts more than a part of one.
@@ -45,7 +45,7 @@ def search(text: str) -> list[Case]:
 
 def _has(case: Case, words: list[str]) -> bool:
     everything = f"{case.name} {case.error or ''} {' '.join(case.tags)} {case.source}".lower()
-    return all(word in everything for word in words)
+    return all(re.search(rf"(?<![a-z0-9]){re.escape(word)}", everything) for word in words)
 
 
 def _score(case: Case, word: str) -> int:

@@ -1,4 +1,4 @@
-"""Running a case: does it do what its file says?"""
+"""Running a case: does it behave as its file states?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def quietly() -> Iterator[None]:
 
 @quietly()
 def check(case: Case) -> list[str]:
-    """What does not hold of `case`, in words; empty if all does.
+    """The claims of `case` that do not hold, in words; empty if all does.
 
     A refused module works in eager, is refused with exactly its error at the marked line, and its rewrite exports,
     equals eager over two calls and returns what the module returns. A module that works equals eager over two calls,
@@ -34,7 +34,7 @@ def check(case: Case) -> list[str]:
     if case.error is None:
         calls = [case.inputs(), case.inputs(), *case.other_inputs()]
         return differences(case.module(), case.export(), calls, not case.returned)
-    problems = _refusal(case)
+    problems = _graph_break(case)
     if not case.has_rewrite:
         return [*problems, "there is no rewrite"]
     program = case.export_rewrite()
@@ -42,7 +42,7 @@ def check(case: Case) -> list[str]:
 
 
 def error_of(case: Case) -> DynamoLiteError | None:
-    """What the module is refused with, at export or (`wrong_inputs`) when the program is called."""
+    """The error that rejects the module, at export or (`wrong_inputs`) when the program is called."""
     try:
         program = case.export()
         if case.rejects:
@@ -60,7 +60,7 @@ def names_its_case(error: DynamoLiteError) -> bool:
     return name is not None and last.startswith(f"exportdb: {name} ") and load(name).error == error.id
 
 
-def _refusal(case: Case) -> list[str]:
+def _graph_break(case: Case) -> list[str]:
     error = error_of(case)
     if error is None:
         return [f"it exports, but should be refused with {case.error}"]

@@ -24,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="rich" if sys.stdout.isatty() else None,
-    help="What can and what cannot be exported, as programs that run.",
+    help="Programs that can and cannot be exported, as cases that run.",
 )
 console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 
@@ -88,7 +88,7 @@ def show(
 def check(
     names: Annotated[list[str] | None, typer.Argument(help="cases; all when left out")] = None, json: Json = False
 ) -> None:
-    """Run cases and say what does not hold. Exits with 1 if something does not."""
+    """Run cases and list what does not hold. Exits with 1 if something does not."""
     cases = [_find(name) for name in names] if names else list(catalogue.all_cases())
     wrong: dict[str, list[str]] = {}
     for case in cases:

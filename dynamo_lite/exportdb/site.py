@@ -27,7 +27,7 @@ _EXAMPLE = ("inputs", "kwargs", "other_inputs", "eager")
 
 @dataclass
 class Page:
-    """What a case's page shows. Running the case happens on first use."""
+    """The content of a case's page. Running the case happens on first use."""
 
     case: Case
 
@@ -41,7 +41,7 @@ class Page:
 
     @property
     def text(self) -> str:
-        """What the index searches."""
+        """The text that the index searches."""
         case = self.case
         return " ".join([case.name, case.error or "works", *case.tags, case.title, case.code]).lower()
 

@@ -13,7 +13,6 @@ from dynamo_lite.features import (
     files,
     forward_ad,
     higher_order,
-    lifetimes,
     numpy,
     pickles,
     size_branches,
@@ -23,7 +22,9 @@ from dynamo_lite.features import (
 )
 from dynamo_lite.features.caches.feature import FEATURE as CACHES
 from dynamo_lite.features.constants.feature import FEATURE as CONSTANTS
+from dynamo_lite.features.gradients.feature import FEATURE as GRADIENTS
 from dynamo_lite.features.identity.feature import FEATURE as IDENTITY
+from dynamo_lite.features.lifetimes.feature import FEATURE as LIFETIMES
 from dynamo_lite.features.modules.feature import FEATURE as MODULES
 from dynamo_lite.features.output.feature import FEATURE as OUTPUT
 from dynamo_lite.features.randomness.feature import FEATURE as RANDOMNESS
@@ -46,16 +47,17 @@ FEATURES = (
     distributed.FEATURE,
     pickles.FEATURE,
     torchscript.FEATURE,
+    LIFETIMES,
     TRAINING,
     CONSTANTS,
     compiled.FEATURE,
-    lifetimes.FEATURE,
+    autograd.FEATURE,
     tensors.FEATURE,
     sizes.FEATURE,
     size_branches.FEATURE,
-    autograd.FEATURE,
     higher_order.FEATURE,
     numpy.FEATURE,
+    GRADIENTS,
 )
 
 assemble.use(FEATURES)

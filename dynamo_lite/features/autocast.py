@@ -33,4 +33,4 @@ _RULES: dict[int, Step] = {
     **{id(getattr(torch, name)): call_dtype for name in _DTYPES if hasattr(torch, name)},
 }
 
-FEATURE = Feature(name="autocast", rules=lambda: _RULES, refusals=("process-state",))
+FEATURE = Feature(name="autocast", rules=lambda: _RULES, graph_breaks=("process-state",))

@@ -39,4 +39,4 @@ def table() -> dict[int, Callable[..., Any]]:
     return rows
 
 
-FEATURE = Feature(name="distributed", rules=table, refusals=("tensor-subclass",))
+FEATURE = Feature(name="distributed", rules=table, graph_breaks=("tensor-subclass",))

@@ -28,25 +28,25 @@ READS: tuple[str, ...] = ("pathlib:Path.read_text", "pathlib:Path.read_bytes", "
 
 
 class Files(FeatureState):
-    """asked: the guards' functions, by their query; unmade: directories that eager would have made."""
+    """guards: the guards' functions, by their query; unmade: directories that eager would have made."""
 
-    stays = "what a side asks is a guard in any case; a directory that it leaves out is only refused later"
+    stays = "a side's queries are guards in any case; a directory that it leaves out is only refused later"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
-        self.asked: dict[Any, Callable[[], Any]] = {}
+        self.guards: dict[Any, Callable[[], Any]] = {}
         self.unmade: list[str] = []
 
     def condition(self, key: Any, name: str, read: Callable[[], Any]) -> None:
         """Make the result of `read` a condition of the program."""
-        if key not in self.asked:
+        if key not in self.guards:
 
-            def asked() -> Any:
+            def query() -> Any:
                 return read()
 
-            asked.__name__ = name
-            self.asked[key] = asked
-            self._tracer.reads.switches.setdefault(asked, self._tracer.reads.site())
+            query.__name__ = name
+            self.guards[key] = query
+            self._tracer.reads.switches.setdefault(query, self._tracer.reads.site())
 
     def path(self, value: Any, function: str) -> str | None:
         """The path that a call is given, if it is one by name; refuses one within an unmade directory."""
@@ -112,7 +112,7 @@ def make_directory(name: str) -> Step:
         if tracer.in_library() or path is None:
             return NOT_HANDLED
         may_exist = kwargs.get("exist_ok") is True
-        asked = any((question, path) in files.asked for question in ("exists", "isdir", "is_dir"))
+        asked = any((question, path) in files.guards for question in ("exists", "isdir", "is_dir"))
         if os.path.isdir(path) and may_exist:
             files.condition(("isdir", path), f"isdir({path!r})", lambda: os.path.isdir(path))
         elif not os.path.lexists(path) and (may_exist or asked):
@@ -165,5 +165,5 @@ FEATURE = Feature(
         NamedRules(READS, read),
         NamedRules(("pathlib:Path.mkdir",), make_directory),
     ),
-    refusals=("outside-world",),
+    graph_breaks=("outside-world",),
 )

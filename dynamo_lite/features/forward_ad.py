@@ -114,5 +114,5 @@ FEATURE = Feature(
     state=(DualLevel,),
     rules=lambda: _RULES,
     on={"ended": end},
-    refusals=("higher-order-operator", "process-state"),
+    graph_breaks=("higher-order-operator", "process-state"),
 )

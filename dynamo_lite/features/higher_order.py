@@ -3,4 +3,4 @@
 from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.higher_order import table
 
-FEATURE = Feature(name="higher_order", rules=table.table, refusals=("higher-order-operator",))
+FEATURE = Feature(name="higher_order", rules=table.table, graph_breaks=("higher-order-operator",))

@@ -14,5 +14,5 @@ FEATURE = Feature(
     wraps=numpy_rules.table,
     c_steps=(numpy_rules.plan,),
     while_awake=WhileAwake(numpy_rules.plan_library),
-    refusals=("numpy-function",),
+    graph_breaks=("numpy-function",),
 )

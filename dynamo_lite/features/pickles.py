@@ -30,4 +30,4 @@ def _names_torch(data: bytes) -> bool:
 
 _RULES: dict[int, Step] = dict.fromkeys(map(id, (pickle.loads, pickle._loads)), call_loads)  # type: ignore[attr-defined]
 
-FEATURE = Feature(name="pickles", rules=lambda: _RULES, refusals=("unknown-tensor",))
+FEATURE = Feature(name="pickles", rules=lambda: _RULES, graph_breaks=("unknown-tensor",))

@@ -40,6 +40,7 @@ FEATURE = Feature(
     rules=_rules,
     on={
         "undecided": data_dependent_errors.undecided,
+        "specialized": builtin_calls.specialized,
         "truth": runtime_values.assert_truth,
         "equal": sequence_equality.equal,
         "dict key": dict_keys.key,
@@ -49,5 +50,5 @@ FEATURE = Feature(
         ("attribute", range): builtin_calls.read_range,
     },
     around=_around,
-    refusals=("data-dependent-branch", "data-dependent-value"),
+    graph_breaks=("data-dependent-branch", "data-dependent-value"),
 )

@@ -86,7 +86,7 @@ def call_method(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         tracer.refuse("script-object", kind=kind)
     _check_effects(tracer, fn, f"{fn.name}() of a ScriptModule", pytree.tree_leaves((args, kwargs)))
     tracer.own(DtypeReads).are_hidden = True
-    tracer.note("the attributes of a ScriptModule that are no tensors are taken as they were at the export")
+    tracer.note("the attributes of a ScriptModule that are not tensors are taken as they were at the export")
     called = f"{fn.name}() of a ScriptModule"
     with _named_as_compiled(tracer, called), uncompiled(fn) as method, DisableTorchFunction():
         return method(*args, **kwargs)
@@ -206,5 +206,5 @@ FEATURE = Feature(
     state=(CompiledCalls,),
     rules=_rules,
     c_steps=(plan,),
-    refusals=("script-module", "script-object", "script-trace"),
+    graph_breaks=("script-module", "script-object", "script-trace"),
 )

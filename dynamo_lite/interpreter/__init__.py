@@ -18,9 +18,9 @@ from typing import Any
 from dynamo_lite.interpreter.code.pinned_builtins import pin
 
 from .observer import NOT_HANDLED, Observer
-from .vm import FrameSummary, Interpreter
+from .vm import Interpreter
 
-__all__ = ["NOT_HANDLED", "FrameSummary", "Interpreter", "Observer", "interpret"]
+__all__ = ["NOT_HANDLED", "Interpreter", "Observer", "interpret"]
 
 
 def interpret(fn: Callable[..., Any], /, *args: Any, sentry: bool = False, **kwargs: Any) -> Any:

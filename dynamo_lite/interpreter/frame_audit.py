@@ -40,7 +40,7 @@ def is_stdlib(code: CodeType) -> bool:
     return code.co_filename.startswith(_STDLIB) and _SITE_PACKAGES not in code.co_filename
 
 
-def is_stand_in(code: CodeType) -> bool:
+def is_substitute(code: CodeType) -> bool:
     """A trampoline of trampoline_code.py, or a stub (tracebacks.py): the program's name and file, but not its body."""
     return is_trampoline(code) or is_stub(code)
 
@@ -88,7 +88,7 @@ class Sentry:
             code = frame.f_code
             verdict = self._verdicts.get(code)
             if verdict is None:
-                verdict = self._verdicts[code] = not is_stand_in(code) and bool(self._is_program(code))  # type: ignore[misc]
+                verdict = self._verdicts[code] = not is_substitute(code) and bool(self._is_program(code))  # type: ignore[misc]
             if verdict and (not is_stdlib(code) or (self._vm is not None and self._vm.trampolines.open)):
                 self._seen[code] += 1
                 if self._on_frame is not None:

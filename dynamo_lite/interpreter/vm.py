@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Container
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType, FunctionType, MethodType, TracebackType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from weakref import ReferenceType, WeakKeyDictionary
 
 from dynamo_lite import undoing
@@ -34,17 +34,6 @@ from .observer import NOT_HANDLED, Hooks, Observer
 _REQUIRED: Final[Any] = object()
 
 Lookaside = Callable[["Interpreter", tuple[Any, ...], dict[str, Any]], Any]
-
-
-class FrameSummary(NamedTuple):
-    """One line of `Interpreter.user_stack`; lines from 1, columns in bytes from 0."""
-
-    filename: str
-    lineno: int
-    name: str
-    end_lineno: int | None
-    colno: int | None
-    end_colno: int | None
 
 
 class Interpreter(Hooks):
@@ -82,7 +71,8 @@ class Interpreter(Hooks):
     # ------------------------------------------------------------------ entry
 
     def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call `fn` from outside the interpreter: the tracebacks of its exceptions begin with the program's frames."""
+        """Call `fn` from code that is not interpreted: the tracebacks of its exceptions begin with the program's
+        frames."""
         outermost = self.frame is None
         if outermost:
             undoing.changing(self._leave)
@@ -110,18 +100,6 @@ class Interpreter(Hooks):
         """The program's limit; CPython's is set so high that the program's is met first."""
         HOST_LIMIT.set(limit)
         self.recursion_limit = limit
-
-    def user_stack(self) -> list[FrameSummary]:
-        """The program's frames, outermost first."""
-        found = []
-        frame = self.frame
-        while frame is not None:
-            at = frame.positions
-            code = frame.code
-            found.append(FrameSummary(code.co_filename, at.lineno or code.co_firstlineno, code.co_name, at.end_lineno,
-                                      at.col_offset, at.end_col_offset))  # fmt: skip
-            frame = frame.back
-        return found[::-1]
 
     def getattr(self, obj: Any, name: str, default: Any = _REQUIRED) -> Any:
         """The attribute as the program would get it; `default`, when given, instead of an AttributeError."""

@@ -190,6 +190,40 @@ class FxSymbolic(OfTorch):
         return traced
 
 
+class Thunder(OfTorch):
+    """`thunder.jit`, which traces at the first call. ImportError, with the reason, where thunder cannot be imported.
+
+    An error of thunder in that call counts as `refused`.
+    """
+
+    name = "thunder"
+
+    def __init__(self) -> None:
+        try:
+            self.version = metadata.version("lightning-thunder")
+        except metadata.PackageNotFoundError as error:
+            raise ImportError("the exporter 'thunder' needs thunder: pip install lightning-thunder") from error
+        try:
+            self._thunder = importlib.import_module("thunder")
+        except Exception as error:  # an AttributeError where torch no longer has what it asks for
+            message = f"lightning-thunder {self.version} cannot be imported beside torch {torch.__version__}: {error}"
+            raise ImportError(message) from error
+
+    @property
+    def refuses_with(self) -> tuple[type[Exception], ...]:
+        """The errors of a first call that count as `refused`: of its interpreter, and of what has no rule."""
+        interpreter = importlib.import_module("thunder.core.interpreter")
+        return (interpreter.InterpreterError, NotImplementedError)
+
+    def export(
+        self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
+    ) -> Callable[..., Any]:
+        """The compiled function; the state is that of `module` itself. Neither the example nor `dynamic_shapes` is
+        looked at."""
+        compiled = self._thunder.jit(module)
+        return lambda *args, **kwargs: compiled(*args, **kwargs)
+
+
 class Eager(OfTorch):
     """The perfect exporter: the program itself. Each program of the corpus must come out equal with it."""
 
@@ -205,7 +239,7 @@ class Eager(OfTorch):
 
 BUILT_IN: dict[str, Callable[[], Exporter]] = {
     each.name: each
-    for each in (DynamoLite, Guarded, TorchStrict, TorchNonStrict, TorchCompile, JitTrace, FxSymbolic, Eager)
+    for each in (DynamoLite, Guarded, TorchStrict, TorchNonStrict, TorchCompile, JitTrace, FxSymbolic, Thunder, Eager)
 }
 
 

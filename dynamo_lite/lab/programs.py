@@ -136,7 +136,7 @@ def find(id: str) -> LabProgram:
 
 
 def known_holes() -> dict[str, dict[str, str]]:
-    """What dynamo-lite is known to get wrong: id → the fields that known_holes.toml describes."""
+    """Known wrong results of dynamo-lite: id → the fields that known_holes.toml describes."""
     return tomllib.loads(files(__package__).joinpath("known_holes.toml").read_text(encoding="utf-8"))
 
 

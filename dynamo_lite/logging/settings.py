@@ -95,7 +95,7 @@ def _check(name: str) -> None:
     if name not in ARTIFACTS:
         close = difflib.get_close_matches(name, ARTIFACTS, n=3)
         known = f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {', '.join(ARTIFACTS)}"
-        raise UnknownArtifact(f"there is no log {name!r}; {known} ({VARIABLE}=help tells more)")
+        raise UnknownArtifact(f"there is no log {name!r}; {known} ({VARIABLE}=help lists more)")
 
 
 def _apply(wanted: dict[str, int]) -> None:

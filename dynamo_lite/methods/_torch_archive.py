@@ -108,7 +108,7 @@ DISABLES = "the archive of export_methods"
 
 SYMBOLS = (
     Symbol("torch._export.serde:schema", "the rows of an archive's tables"),
-    Symbol("torch.export:ExportedProgram", "what is written"),
+    Symbol("torch.export:ExportedProgram", "the program that is written"),
     Symbol("torch.export.pt2_archive:PT2ArchiveWriter", "writes the files of an archive"),
     Symbol("torch.export.pt2_archive:PT2ArchiveReader", "reads the names of an archive's files"),
     Symbol("torch.export.pt2_archive.constants:AOTINDUCTOR_DIR", "where compiled programs are in an archive"),

@@ -132,13 +132,13 @@ _LOADS = {
 # -- what the operands are -------------------------------------------------------------------------------------------
 
 
-def asked(found: tuple[Question, ...], frame: FrameType) -> set[str]:
+def kinds_asked(found: tuple[Question, ...], frame: FrameType) -> set[str]:
     """The kinds of the checks on fake tensors or symbolic sizes, by the variables of a frame as it returns."""
     variables = frame.f_locals
-    return {question.kind for question in found if _is_about_stand_ins(question, variables, frame)}
+    return {question.kind for question in found if _is_about_fakes(question, variables, frame)}
 
 
-def _is_about_stand_ins(question: Question, variables: Any, frame: FrameType) -> bool:
+def _is_about_fakes(question: Question, variables: Any, frame: FrameType) -> bool:
     values = [_ANY if o is None else _value(o, variables, frame) for o in question.operands]
     if question.kind == "type":
         return values[0] is _ANY or is_fake(values[0]) or type(values[0]) in SYMBOLIC

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from types import CellType, GeneratorType
 from typing import Any, NamedTuple
 
-from dynamo_lite.nonstrict.opaque_state import Hidden, position
+from dynamo_lite.nonstrict.opaque_state import HiddenState, position
 from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.tracing.heap.iterator_types import is_c_iterator, reduced
 from dynamo_lite.tracing.heap.journal import Journal
@@ -72,7 +72,7 @@ class IteratorCopies:
             if _get(place.owner, place.key) is place.copy:
                 _set(place.owner, place.key, place.original)
 
-    def is_moved(self, state: Hidden) -> bool:
+    def is_moved(self, state: HiddenState) -> bool:
         """Whether the run has moved the copy of an iterator on."""
         copy = self._copies.get(id(state.owner))
         return copy is not None and position(copy) != state.before
@@ -121,7 +121,7 @@ def _entries(snapshot: Snapshot) -> Iterator[tuple[Any, Any]]:
         yield from enumerate(contents)
 
 
-def _way(owner: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _accessors(owner: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """How an entry of an object is read and set, past what its class overrides."""
     for base, get, set in _WAYS:
         if isinstance(owner, base):
@@ -140,10 +140,10 @@ _WAYS: tuple[tuple[type, Callable[..., Any], Callable[..., Any]], ...] = (
 
 def _get(owner: Any, key: Any) -> Any:
     try:
-        return _way(owner)[0](owner, key)
+        return _accessors(owner)[0](owner, key)
     except (AttributeError, IndexError, KeyError, ValueError):
         return _MISSING
 
 
 def _set(owner: Any, key: Any, value: Any) -> None:
-    _way(owner)[1](owner, key, value)
+    _accessors(owner)[1](owner, key, value)

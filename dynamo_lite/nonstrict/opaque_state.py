@@ -24,7 +24,7 @@ UNKNOWN: Any = object()
 _PROTOCOL = 4
 
 
-class Hidden(NamedTuple):
+class HiddenState(NamedTuple):
     """The result of `read(owner)` before the run. `write` restores it; None if it cannot be restored."""
 
     owner: Any
@@ -47,10 +47,10 @@ class Hidden(NamedTuple):
 Row = tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]
 
 
-def hidden(value: Any) -> Hidden | None:
+def hidden(value: Any) -> HiddenState | None:
     """The hidden state of an object; None for one that has none."""
     row = row_of(type(value))
-    return None if row is None else Hidden(value, row[0](value), *row)
+    return None if row is None else HiddenState(value, row[0](value), *row)
 
 
 def row_of(kind: type) -> Row | None:
@@ -217,7 +217,7 @@ _TABLE: dict[type, Row] = {
 }
 
 
-def note_of(state: Hidden) -> str:
+def note_of(state: HiddenState) -> str:
     """The note for hidden state that the run has changed."""
     owner, kind = state.owner, type(state.owner)
     if issubclass(kind, type):
@@ -225,5 +225,5 @@ def note_of(state: Hidden) -> str:
             f"what class {owner.__qualname__} is derived from or stands for is changed; the program does not change it"
         )
     if is_c_iterator(kind):
-        return f"a {kind.__name__} from outside is moved on: its value is a constant of the program"
-    return f"the state of a {kind.__name__} from outside is changed; the program does not change it"
+        return f"a {kind.__name__} from before the call is advanced: its value is a constant of the program"
+    return f"the state of a {kind.__name__} from before the call is changed; the program does not change it"

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.nonstrict.frames import is_program
-from dynamo_lite.nonstrict.identity_checks import Question, asked, questions
+from dynamo_lite.nonstrict.identity_checks import Question, kinds_asked, questions
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.classify import name_of, verdict_of
 from dynamo_lite.tracing.policy.native_modules import in_library
@@ -32,7 +32,7 @@ _RNG = "{name}() changes a random number generator; the program does not"
 _PROCESS = "{name}() changes a setting of the process; the program does not, and export does not undo it"
 _UNKNOWN = "{name}() is in no table: what it reads and changes is not known"
 
-_STATE = "{name}() uses an object from outside whose state no snapshot shows; it stays as the export leaves it"
+_STATE = "{name}() uses an outer object whose state no snapshot shows; it stays as the export leaves it"
 _WITH_STATE = (CallKind.OPAQUE, CallKind.LOCK)
 
 _TABLES: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -134,7 +134,7 @@ class ProfileHook:
                 self._python_call(frame)
         elif event == "return":
             if id(code) in self._asking:
-                self._listener.questions(asked(self._asking[id(code)], frame))
+                self._listener.questions(kinds_asked(self._asking[id(code)], frame))
         elif self.printing and arg is print:
             self.printing -= 1
         if event == "c_exception" and self._is_program(frame):
@@ -162,7 +162,7 @@ class ProfileHook:
         key = callee_key(fn, ())[0]
         text = self._native.get(id(key))
         if key in _STATISTICS and self._listener.is_outside(fn.__self__):
-            text = f"{fn.__name__}() of an lru_cache from outside: the run has used the cache, the program does not"
+            text = f"{fn.__name__}() of an outer lru_cache: the run has used the cache, the program does not"
         kind = verdict_of(key).kind
         template = (
             _STATE

@@ -27,7 +27,7 @@ from torch import nn
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.nonstrict.caches import Cache
-from dynamo_lite.nonstrict.opaque_state import Hidden, Row, row_of
+from dynamo_lite.nonstrict.opaque_state import HiddenState, Row, row_of
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.policy.native_modules import in_library
@@ -64,7 +64,7 @@ class Reachable:
         self._globals: dict[int, dict[str, Any]] = {}
         self._todo: deque[Any] = deque()
         self.caches: list[Cache] = []  # functions under lru_cache
-        self.hidden: list[Hidden] = []  # state that no snapshot shows
+        self.hidden: list[HiddenState] = []  # state that no snapshot shows
         self.pinned: set[int] = set()  # ids of iterators in places that cannot be set
         self._rows: dict[type, Row | None] = {}
         self.gradients: list[tuple[torch.Tensor, Any]] = []  # tensors that require grad, with their .grad
@@ -137,7 +137,7 @@ class Reachable:
             self._rows[kind] = row_of(kind)
         row = self._rows[kind]
         if row is not None:
-            self.hidden.append(Hidden(value, row[0](value), *row))
+            self.hidden.append(HiddenState(value, row[0](value), *row))
 
     def _object(self, value: Any, kind: type) -> None:
         self._keep(value, kind)

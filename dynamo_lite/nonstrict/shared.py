@@ -28,7 +28,7 @@ def shared_memory_seen(tracer: NativeTrace) -> Iterator[None]:
     def wrapped(fn: Callable[..., Any]) -> Callable[..., Any]:
         def function(*args: Any, **kwargs: Any) -> Any:
             answer = tracer.rules[id(fn)](tracer, fn, args, kwargs)  # the rule knows arrays that represent tensors
-            for owner in tracer.writes.shown.values():
+            for owner in tracer.writes.observed_at.values():
                 snapshot = snapshots.container(owner) if id(owner) not in shown else None
                 if snapshot is not None:
                     shown[id(owner)] = snapshot

@@ -118,7 +118,7 @@ class NativeTracer(Tracer):
         """Records an error that eager does not raise: a token of another context, a fake tensor as a subclass."""
         row = _FAILS_HERE.get(id(callee_key(fn, ())[0]))
         if row is not None and self.broken is None:
-            self.broken = self.refusal(row[0], None, **row[1])
+            self.broken = self.graph_break(row[0], None, **row[1])
 
     def questions(self, kinds: set[str]) -> None:
         for kind in kinds:
@@ -131,11 +131,11 @@ class NativeTracer(Tracer):
         if id not in TEXTS:
             return super().refuse(id, **names)
         if id == OF_AN_ERROR:
-            self.unsound("the message of an error is read: it is a stand-in's, eager may word it in another way")
+            self.unsound("the message of an error is read: it is a fake tensor's, eager may word it in another way")
         elif self._is_printing():
-            self.note("a tensor is printed: the text is a stand-in's, without data")
+            self.note("a tensor is printed: the text is a fake tensor's, without data")
         else:
-            self.unsound("the text of a tensor is made: it is a stand-in's, without data")
+            self.unsound("the text of a tensor is made: it is a fake tensor's, without data")
         return "tensor(...)"
 
     # ---- after the run
@@ -177,9 +177,9 @@ class NativeTracer(Tracer):
 
 _QUESTIONS = {
     "is": "objects are compared with `is`, tensors among them: which are one in another call is not checked",
-    "type": "the __class__ of a stand-in is read, which is not torch.Tensor or int",
+    "type": "the __class__ of a fake tensor is read, which is not torch.Tensor or int",
 }
 _FAILS_HERE: dict[int, tuple[str, dict[str, str]]] = {
-    id(ContextVar.__dict__["reset"]): ("outside-object", {"what": "ContextVar.reset() with a token from outside"}),
+    id(ContextVar.__dict__["reset"]): ("outside-object", {"what": "ContextVar.reset() with an outer token"}),
     id(TensorBase.as_subclass): ("tensor-subclass", {"name": "another class (Tensor.as_subclass)"}),
 }

@@ -229,5 +229,5 @@ SYMBOLS = (
     Symbol("torch._export.serde.serialize:_print_sympy", "writes a size; replaced"),
     Symbol("torch.fx.experimental.symbolic_shapes:symbol_is_type", "kinds of symbols"),
     Symbol("torch.utils._sympy.symbol:SymT", "kinds of symbols"),
-    Symbol("torch.utils._traceback:CapturedTraceback", "where the deserializer says that a symbol was made"),
+    Symbol("torch.utils._traceback:CapturedTraceback", "where the deserializer records that a symbol was made"),
 )

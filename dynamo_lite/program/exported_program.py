@@ -78,10 +78,10 @@ class Program(ExportedProgram):
     input_paths: list[pytree.KeyPath]
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
     state_reads: tuple[StateRead, ...] = ()
-    apart: tuple[tuple[Path, Path], ...] | None = None
+    must_not_alias: tuple[tuple[Path, Path], ...] | None = None
     without_hooks: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
-    asked: Questions | None = None
+    questions: Questions | None = None
     is_traced_again: bool = False
     lost_gradients: LostGradients | None = None
 
@@ -91,7 +91,7 @@ class Program(ExportedProgram):
         module of torch's is, whatever the graph contains; the computed values are then not checked."""
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
-        from dynamo_lite.program.modules.scans import run_rounds
+        from dynamo_lite.program.modules.scans import run_iterations
         from dynamo_lite.program.modules.score_functions import look_up_as_eager
         from dynamo_lite.program.modules.taken_sides import run_taken_sides
 
@@ -105,7 +105,7 @@ class Program(ExportedProgram):
         module = ExportedProgram.module(traceable(program), check_guards=guarded)
         if not self.is_traced_again:
             run_taken_sides(module)
-            run_rounds(module)
+            run_iterations(module)
             look_up_as_eager(module)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         restore_after_errors(module)
@@ -177,9 +177,10 @@ class Program(ExportedProgram):
         program.input_paths = self.input_paths
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
-        program.key_orders, program.state_reads, program.apart = self.key_orders, self.state_reads, self.apart
+        program.key_orders, program.state_reads = self.key_orders, self.state_reads
+        program.must_not_alias = self.must_not_alias
         program.without_hooks = self.without_hooks
-        program.asked, program.lost_gradients = self.asked, of_decomposed(self)
+        program.questions, program.lost_gradients = self.questions, of_decomposed(self)
         program.notes, program.specializations = self.notes, self.specializations
         return program
 

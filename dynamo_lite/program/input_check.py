@@ -47,7 +47,7 @@ class InputCheck:
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
     dtypes: Mapping[torch.dtype, torch.dtype] | None = field(default_factory=dict)
     state: tuple[StateRead, ...] = ()
-    apart: tuple[tuple[Path, Path], ...] | None = None
+    must_not_alias: tuple[tuple[Path, Path], ...] | None = None
     changed: Changed | None = None
     without_hooks: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
 
@@ -66,8 +66,10 @@ class InputCheck:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
         orders = getattr(program, "key_orders", ())
         state = getattr(program, "state_reads", ())
-        apart = getattr(program, "apart", None)
-        check = cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state, apart=apart)
+        apart = getattr(program, "must_not_alias", None)
+        check = cls(
+            signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state, must_not_alias=apart
+        )
         check.changed = Changed.of(program)
         hooks: Mapping[int, tuple[str, ...]] = getattr(program, "without_hooks", {})
         check.without_hooks = tuple((i, path_in_words(paths[i]), attributes) for i, attributes in hooks.items())
@@ -90,8 +92,8 @@ class InputCheck:
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any], module: Any = None) -> None:
         """Raises InputMismatch naming the input, the expected and the given value. module: the owner of the state."""
-        if self.apart is not None:
-            check_apart((args, kwargs), self.apart, self.arg_names)
+        if self.must_not_alias is not None:
+            check_apart((args, kwargs), self.must_not_alias, self.arg_names)
         leaves = self._quick(args, kwargs) if not self.key_orders else None
         if leaves is not None:
             self._check_leaves(leaves, module)
@@ -287,7 +289,7 @@ def _numbers_hint(expected: Any, given: Any) -> str:
     if not names:
         return ""
     said = ", ".join(f"{name!r}: Dim.AUTO" for name in names)
-    return f" A number may vary if dynamic_shapes says so, in the dict for this object: {{{said}}}."
+    return f" A number may vary if dynamic_shapes allows it, in the dict for this object: {{{said}}}."
 
 
 def _declared_since(expected: Any, given: Any) -> str:

@@ -19,12 +19,12 @@ ENTRY = "dynamo_lite_program.json"
 
 def facts_of(program: ExportedProgram) -> dict[str, Any]:
     """JSON-able; empty for a program of torch's own, and where there is nothing to keep."""
-    asked = getattr(program, "asked", None)
+    asked = getattr(program, "questions", None)
     orders, state = getattr(program, "key_orders", ()), getattr(program, "state_reads", ())
     facts: dict[str, Any] = {"asked": asked.to_json()} if asked is not None else {}
     if orders:
         facts["key_orders"] = encode(orders)
-    if (apart := getattr(program, "apart", None)) is not None:
+    if (apart := getattr(program, "must_not_alias", None)) is not None:
         facts["apart"] = twins.to_json(apart)
     if (lost := getattr(program, "lost_gradients", None)) is not None:
         facts["lost_gradients"] = lost_gradients.to_json(lost)
@@ -37,9 +37,9 @@ def facts_of(program: ExportedProgram) -> dict[str, Any]:
 
 def give_facts(program: Any, facts: dict[str, Any]) -> None:
     """The inverse of `facts_of`: `program` gets its attributes."""
-    program.asked = Questions.from_json(facts["asked"]) if "asked" in facts else None
+    program.questions = Questions.from_json(facts["asked"]) if "asked" in facts else None
     program.key_orders = decode(facts["key_orders"]) if "key_orders" in facts else ()
-    program.apart = twins.from_json(facts["apart"]) if "apart" in facts else None
+    program.must_not_alias = twins.from_json(facts["apart"]) if "apart" in facts else None
     lost = facts.get("lost_gradients")
     program.lost_gradients = None if lost is None else lost_gradients.from_json(lost)
     program.without_hooks = {number: tuple(attributes) for number, *attributes in facts.get("without_hooks", ())}

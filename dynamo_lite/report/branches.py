@@ -12,10 +12,10 @@ from dynamo_lite.report.sources import Sources
 _CONTROL: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType({
     "cond": ("both sides are in the program", ("where it holds", "where it does not hold")),
     "switch": ("all sides are in the program", ()),
-    "while_loop": ("the loop is in the program, run as long as its condition holds", ("the condition", "a round")),
-    "scan": ("the loop is in the program, one round for each row", ("a round",)),
+    "while_loop": ("the loop is in the program, run as long as its condition holds", ("the condition", "an iteration")),
+    "scan": ("the loop is in the program, one iteration for each row", ("an iteration",)),
     "associative_scan": ("the scan is in the program", ("two values as one",)),
-    "map": ("the loop is in the program, one round for each row", ("a round",)),
+    "map": ("the loop is in the program, one iteration for each row", ("an iteration",)),
     "invoke_subgraph": ("a region is in the program once", ("the region",)),
 })  # fmt: skip
 """Operator → its description on the page, and those of its sub-graphs in the order of the arguments."""

@@ -139,7 +139,7 @@ def _guard(index: int, guard: Guard, owned: Collection[str], sources: Sources) -
         record["proof"] = reason_record(guard.line, identifier, sources)
         record["at"] = next((f["origin"]["at"] for f in record["proof"]["facts"] if f["origin"]["at"]), None)
     elif guard.kind == "python":
-        record["why"] = "what the inputs have in common with the example: dtypes, memory layout, which are one tensor"
+        record["why"] = "properties that the inputs share with the example: dtypes, memory layout, which are one tensor"
     if guard.kind == "equals" and type(guard.expected) in (int, tuple):
         record["numbers"] = [guard.expected] if type(guard.expected) is int else _ints(guard.expected)
     return record

@@ -19,7 +19,7 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group("sizes", "conditions on sizes"),
-    Group("arguments", "what the arguments must be"),
+    Group("arguments", "requirements on the arguments"),
     Group("values", "values that the program read: constants of the program"),
     Group("library_values", "values that libraries read", "values that library code read"),
     Group("weights", "parameters, buffers and constants", "tensors that the program holds are still those"),

@@ -81,7 +81,7 @@ def _declared(solution: Any, index: int, sources: Sources) -> dict[str, Any]:
         facts = _facts_about(guard_set, size) if final is not size else ()
     elif size.as_constant() is not None:
         notes = [note for note in table.notes if note.startswith(f"{dim.text} ")]
-        row["why"] = notes[0] if notes else "its specification says so: it is the example's"
+        row["why"] = notes[0] if notes else "by its specification it is the example's"
         facts = ()
     else:
         row["why"] = "the program needs this very number"

@@ -31,10 +31,10 @@ def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
     env, copies = recorder.env, recorder.layout.copies
     if not copies or not _changed(recorder.level.graph) & {key for copy in copies for key in _keys(copy)}:
         return
-    uses = _uses([*recorder.level.graph.nodes], map(recorder.known_stand_in, results))
+    uses = _uses([*recorder.level.graph.nodes], map(recorder.known_fake, results))
     groups = [*map(_keys, copies)]
     for copy, keys in zip(copies, groups):
-        if not uses.tell_apart(keys, joined(keys, groups), since=uses.made.get(copy.result, uses.end)):
+        if not uses.tell_apart(keys, joined(keys, groups), since=uses.made_at.get(copy.result, uses.end)):
             continue
         if env is not None and copy.layout is not None:
             _ask(env, copy.layout, copy.where)
@@ -45,34 +45,35 @@ def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
 def depends_on_side(
     recorder: Recorder, laid_out: Mapping[fx.Node, Any], contiguous: set[fx.Node], results: Iterable[torch.Tensor]
 ) -> Any:
-    """Where a branch ended whose sides lay a result out differently, if what comes of that is visible; None otherwise.
+    """Where a branch ended whose sides give a result different strides, if what comes of that is visible; None
+    otherwise.
 
     The result is contiguous in the program: `reshape` and `contiguous` view it, and what is computed from it. In eager
     they may copy. That shows where that memory is changed later, or returned under two names. contiguous: what
     `contiguous()` has been called of, and was.
     """
     nodes = [*recorder.level.graph.nodes]
-    unlike = _laid_out_by_side(recorder, laid_out)
-    if not unlike:
+    by_side = _laid_out_by_side(recorder, laid_out)
+    if not by_side:
         return None
     analysis = AliasAnalysis(recorder)
     returned = [analysis.roots.get(recorder.node_of(result), frozenset()) for result in results]
     for index, node in enumerate(nodes):
-        if node not in unlike or not (node.target in COPIES_OR_VIEWS or node in contiguous):
+        if node not in by_side or not (node.target in COPIES_OR_VIEWS or node in contiguous):
             continue
         roots = analysis.roots[node]
         is_changed = any(roots & analysis.writes.get(later, frozenset()) for later in nodes[index + 1 :])
         if is_changed or sum(bool(roots & others) for others in returned) > 1:
-            return unlike[node]
+            return by_side[node]
     return None
 
 
 def drawn_by_side(recorder: Recorder, laid_out: Mapping[fx.Node, Any]) -> Any:
-    """Where a branch ended whose sides lay a result out differently, if random numbers are drawn in the order in which
-    that is in memory, or what is computed from it; None otherwise."""
-    unlike = _laid_out_by_side(recorder, laid_out)
-    for node in recorder.level.graph.nodes if unlike else ():
-        marks = [unlike[arg] for arg in node.all_input_nodes if arg in unlike and _has_order(arg.meta.get("val"))]
+    """Where a branch ended whose sides give a result different strides, if random numbers are drawn in the order in
+    which that is in memory, or what is computed from it; None otherwise."""
+    by_side = _laid_out_by_side(recorder, laid_out)
+    for node in recorder.level.graph.nodes if by_side else ():
+        marks = [by_side[arg] for arg in node.all_input_nodes if arg in by_side and _has_order(arg.meta.get("val"))]
         if marks and (draws(node) or _draws_within(node, recorder)):
             return marks[0]
     return None
@@ -89,12 +90,12 @@ def _draws_within(node: fx.Node, recorder: Recorder) -> bool:
 
 def _laid_out_by_side(recorder: Recorder, laid_out: Mapping[fx.Node, Any]) -> dict[fx.Node, Any]:
     """These results in the program's graph, and what is computed from them by operators that keep a layout."""
-    unlike = {node: mark for node, mark in laid_out.items() if node.graph is recorder.level.graph}
-    for node in recorder.level.graph.nodes if unlike else ():
-        marks = [unlike[argument] for argument in node.all_input_nodes if argument in unlike]
+    by_side = {node: mark for node, mark in laid_out.items() if node.graph is recorder.level.graph}
+    for node in recorder.level.graph.nodes if by_side else ():
+        marks = [by_side[argument] for argument in node.all_input_nodes if argument in by_side]
         if marks and node.target not in CONTIGUOUS_RESULTS:
-            unlike.setdefault(node, marks[0])
-    return unlike
+            by_side.setdefault(node, marks[0])
+    return by_side
 
 
 def _keys(copy: Copy) -> set[int]:
@@ -110,7 +111,7 @@ def _changed(graph: fx.Graph) -> set[int]:
 class _Uses(NamedTuple):
     """By memory: the node that makes it, the last one that uses it, those that change it; `end` is the output."""
 
-    made: dict[int, int]
+    made_at: dict[int, int]
     used: dict[int, int]
     changed: dict[int, list[int]]
     end: int
@@ -125,7 +126,7 @@ def _uses(nodes: list[fx.Node], results: Iterable[torch.Tensor]) -> _Uses:
     uses = _Uses({}, {}, {}, len(nodes))
     for index, node in enumerate(nodes):
         for key in _memory(node.meta.get("val")):
-            uses.made.setdefault(key, index)
+            uses.made_at.setdefault(key, index)
         uses.used.update((key, index) for argument in node.all_input_nodes for key in _memory(argument.meta.get("val")))
         for argument in written_arguments(node):
             for key in _memory(argument.meta.get("val")):

@@ -52,7 +52,7 @@ def check(tracer: TracerView) -> None:
             name = _read(tracer, changed)
             if name is not None:
                 what = f"{name}, which the Python code of the custom operator {node.target} changes when it runs"
-                raise tracer.refusal("outside-object", what=what)
+                raise tracer.graph_break("outside-object", what=what)
 
 
 def _read(tracer: TracerView, changed: MayChange) -> str | None:

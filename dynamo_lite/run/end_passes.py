@@ -16,28 +16,25 @@ import torch
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.errors import UnsupportedValue
-from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.trees.containers import leave_references, register_containers
 from dynamo_lite.program.trees.outputs import constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import flatten
-from dynamo_lite.run import copies_or_views, custom_operators, dying_objects, gradient_passes
+from dynamo_lite.run import copies_or_views, custom_operators
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_effect, lose_gradient
 from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.tracing.assemble import Assembly
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors
+from dynamo_lite.tracing.effects import classify, escaping_tensors
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.feature import Pass
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
 from dynamo_lite.tracing.strings.deferred_str import UniqueText
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, refuse_use
-from dynamo_lite.tracing.tensors import shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary import contents
-from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_fake, is_tensor
 
 _HIDDEN = (
@@ -93,13 +90,13 @@ def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
 def _kinds_of_result(run: FinishedRun, call: CallRecord) -> None:
     for value in contents.containers(call.result):
         if is_array(value):
-            raise run.tracer.refusal("numpy-output")
+            raise run.tracer.graph_break("numpy-output")
         for part in (value, *value) if issubclass(type(value), dict) else (value,):
             if issubclass(type(part), (Unrecordable, UniqueText)):
                 _refuse_unrecordable(run, part)
     if isinstance(call.result, CoroutineType):
         call.result.close()
-        raise run.tracer.refusal("async-forward", function=call.result.__qualname__)
+        raise run.tracer.graph_break("async-forward", function=call.result.__qualname__)
 
 
 def _refuse_unrecordable(run: FinishedRun, value: Any) -> None:
@@ -121,7 +118,7 @@ def _outputs(run: FinishedRun, call: CallRecord) -> None:
     hidden = escaping_tensors.first_holder(tracer, constants_of(call.flat))
     if hidden is not None:
         raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
-    mark_made(run.outputs.spec, lambda value: id(value) in tracer.heap.young_among((value,)))
+    mark_made(run.outputs.spec, lambda value: id(value) in tracer.heap.new_among((value,)))
 
 
 def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
@@ -133,7 +130,7 @@ def _inference_tensors(run: FinishedRun, call: CallRecord) -> None:
     outside = set(map(storage_key, run.recorder.from_outside())) if found else set()
     if any(storage_key(leaf) not in outside for leaf in found):
         text = "outputs that forward makes in torch.inference_mode are inference tensors in eager, not in the program"
-        lose_gradient(run, run.tracer.refusal("inference-output", run.tracer.own(TensorWrites).inference), text)
+        lose_gradient(run, run.tracer.graph_break("inference-output", run.tracer.own(TensorWrites).inference), text)
 
 
 def _features_on_outputs(run: FinishedRun, call: CallRecord) -> None:
@@ -142,7 +139,7 @@ def _features_on_outputs(run: FinishedRun, call: CallRecord) -> None:
 
 def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
     """A container that is passed twice is two in the program."""
-    run.apart = must_be_apart(run.tracer, run.inputs, (call.args, call.kwargs))
+    run.must_not_alias = must_be_apart(run.tracer, run.inputs, (call.args, call.kwargs))
 
 
 def _arguments(run: FinishedRun, call: CallRecord) -> None:
@@ -153,38 +150,27 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
             _tell_apart(run, f"{what}; the caller's own stays as it was", "changed-and-returned", what)
         else:
             target = f"the argument {name}"
-            lose_effect(run, "argument", target, "what was passed", "another content", "input-container")
+            lose_effect(run, "argument", target, "its content", "another content", "input-container")
 
 
-def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
-    for refusal in toggled_flags.turned(run.tracer):
-        if not run.tracer.goes_on:
-            raise refusal
-        run.refused_effects.append(refusal)
-    for lost in run.tracer.own(TensorWrites).lost:
-        old, new = descriptions.describe(lost.old), descriptions.describe(lost.new)
-        run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
-        run.tracer.note(f"{lost.target} is changed; the program does not change it")
-
-
-def _shared_memory(run: FinishedRun, call: CallRecord) -> None:
-    shared_memory.check(run.tracer)
+def _features_on_comparison(run: FinishedRun, call: CallRecord) -> None:
+    run.tracer.features.tell("compared", run, call)
 
 
 def _copies_or_views(run: FinishedRun, call: CallRecord) -> None:
     results = [leaf for leaf in run.outputs.leaves if isinstance(leaf, torch.Tensor)]
     copies_or_views.check(run.recorder, results)
-    unlike = run.tracer.own(UnlikeSides)
-    if not unlike.laid_out:
+    differences = run.tracer.own(SideDifferences)
+    if not differences.laid_out:
         return
-    mark = copies_or_views.depends_on_side(run.recorder, unlike.laid_out, unlike.contiguous, results)
+    mark = copies_or_views.depends_on_side(run.recorder, differences.laid_out, differences.contiguous, results)
     if mark is not None:
         why = "reshape() or contiguous() of its result is a view or a copy, as the side goes, and that is visible"
-        raise run.tracer.refusal("branch-unsupported", mark, why=why)
-    mark = copies_or_views.drawn_by_side(run.recorder, unlike.laid_out)
+        raise run.tracer.graph_break("branch-unsupported", mark, why=why)
+    mark = copies_or_views.drawn_by_side(run.recorder, differences.laid_out)
     if mark is not None:
-        why = "random numbers are drawn in the memory order of its result, and the sides lay that out differently"
-        raise run.tracer.refusal("branch-unsupported", mark, why=why)
+        why = "random numbers are drawn in the memory order of its result, and the sides give it different strides"
+        raise run.tracer.graph_break("branch-unsupported", mark, why=why)
 
 
 def _custom_operators(run: FinishedRun, call: CallRecord) -> None:
@@ -201,7 +187,7 @@ def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
     tensors = {i: leaf for i, leaf in enumerate(run.outputs.leaves) if isinstance(leaf, torch.Tensor)}
     outside = set(map(storage_key, run.recorder.from_outside()))
     for index, tensor in tensors.items():
-        leaf = run.recorder.known_stand_in(tensor)
+        leaf = run.recorder.known_fake(tensor)
         if may_share.others(leaf) & outside:
             what = f"output {index} may be an input, a parameter or a buffer (or a view of one)"
         elif twin := [i for i, other in tensors.items() if i < index and may_share.may_be(leaf, other)]:
@@ -219,18 +205,14 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     run.effects = classify.classify(run.tracer)
     for change in run.tracer.features.changes(run.tracer):
         (run.effects.dropped if change.new.is_scratch else run.effects.pending).append(change)
-    dying_objects.check(run.tracer, run.effects)
-    run.allocated = run.effects.made
-
-
-def _features_on_effects(run: FinishedRun, call: CallRecord) -> None:
+    run.allocated = run.effects.new_ids
     run.tracer.features.tell("judged", run, call)
 
 
 def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
     """Note a result that differs from eager's in its identity, or refuse it if the caller chose so."""
     if run.request.exact and not run.tracer.lets_pass(text):
-        raise run.tracer.refusal(id, what=what)
+        raise run.tracer.graph_break(id, what=what)
     run.tracer.note(text)
 
 
@@ -255,15 +237,9 @@ RECORDED: tuple[Pass, ...] = (
     _features_on_outputs,
     _one_for_two,
     _arguments,
-    _attributes_of_tensors,
-    _shared_memory,
+    _features_on_comparison,
     _copies_or_views,
     _custom_operators,
     _results_of_branches,
     _writes,
-    _features_on_effects,
-    gradient_passes.gradients,
-    gradient_passes.gradients_cut_off,
-    gradient_passes.saved_tensors,
-    gradient_passes.operands_kept,
 )

@@ -1,4 +1,4 @@
-"""A run whose program has returned, as those who judge it see it (end_passes.py, gradient_passes.py)."""
+"""A run whose program has returned, as those who judge it see it (end_passes.py, features)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FinishedRun(Protocol):
     allocated: set[int]
     lost: list[Effect]
     refused_effects: list[DynamoLiteError]
-    apart: tuple[tuple[Path, Path], ...] | None
+    must_not_alias: tuple[tuple[Path, Path], ...] | None
 
     def fingerprint(
         self, *, buffers: Mapping[fx.Node, torch.Tensor] | None = None, neutral: Sequence[torch.Tensor] = ()
@@ -61,24 +61,24 @@ def conditions(run: FinishedRun) -> tuple[object, ...]:
     """Return the program's conditions on its inputs, in a form that two runs have in common."""
     env = run.recorder.env
     facts = [] if env is None else [str(fact.relation) for fact in env.core.facts if fact.kind == "guard"]
-    return sorted(facts), run.tracer.own(InputGuards).texts, strongest(run.recorder.layout.asked)
+    return sorted(facts), run.tracer.own(InputGuards).texts, strongest(run.recorder.layout.questions)
 
 
 def lose_effect(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:
     """Refuse an effect that the program cannot carry, or note it if the caller chose so. text: the note then."""
-    refusal = run.tracer.refusal(id, target=target, old=old, new=new)
+    graph_break = run.tracer.graph_break(id, target=target, old=old, new=new)
     text = text or f"{target} is changed; the program does not change it"
     if not run.request.drops and not run.tracer.lets_pass(text):
-        raise refusal
-    run.refused_effects.append(refusal)
+        raise graph_break
+    run.refused_effects.append(graph_break)
     run.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, run.tracer.where()))
     if run.request.drops:
         run.tracer.note(text)
 
 
-def lose_gradient(run: FinishedRun, refusal: DynamoLiteError, text: str) -> None:
+def lose_gradient(run: FinishedRun, graph_break: DynamoLiteError, text: str) -> None:
     """Refuse a part of eager's backward that the program lacks, or note it if the caller chose so."""
     if not run.request.drops and not run.tracer.lets_pass(text):
-        raise refusal
-    run.refused_effects.append(refusal)
+        raise graph_break
+    run.refused_effects.append(graph_break)
     run.tracer.note(text)

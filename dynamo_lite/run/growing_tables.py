@@ -68,7 +68,8 @@ def settle_tables(run: Run, held: HeldTables, is_decided: bool) -> None:
     left = [*run.effects.pending, *run.effects.dropped]
     is_right = is_decided and all(map(held.has, left)) and held.settle(run.recorder)
     if not is_right:
-        raise run.tracer.refusal("python-state", target="a table of the module", old="what it holds", new="another one")
+        target = "a table of the module"
+        raise run.tracer.graph_break("python-state", target=target, old="its contents", new="another one")
     run.effects.pending = [*map(held.as_held, run.effects.pending)]
 
 

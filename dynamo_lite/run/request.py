@@ -61,9 +61,10 @@ class RunRequest:
             (tracing/later_calls/held_tables.py).
         prepared: state that the first call makes, and that this run finds (features/training/first_state.py).
         gradients: gradients that the run begins with (features/training/first_gradients.py).
+        numbers: Python numbers that the run begins with as tensors (features/training/numbers.py).
         demanded: calls (code, instruction) that need numbers which data decide (control_flow/branches/demands.py).
         sorts: calls (code, instruction) that sort by what data decide (control_flow/branches/sorting.py).
-        has_flags: branches return which tensors their results are (control_flow/unlike/same_memory.py).
+        has_flags: branches return which tensors their results are (control_flow/differences/same_memory.py).
         carries_gradients: branches are joined where no result requires grad (control_flow/branches/joins.py).
         enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
@@ -88,6 +89,7 @@ class RunRequest:
     held: Placed | None = None
     prepared: Placed | None = None
     gradients: Placed | None = None
+    numbers: Placed | None = None
     demanded: frozenset[tuple[CodeType, int]] = frozenset()
     sorts: frozenset[tuple[CodeType, int]] = frozenset()
     has_flags: bool = False
@@ -95,5 +97,5 @@ class RunRequest:
     enter: Callable[..., Any] = _call
 
     def placed(self) -> list[Placed]:
-        """What is put into the user's objects before the run, and taken out after it."""
-        return [part for part in (self.held, self.prepared, self.gradients) if part is not None]
+        """Values put into the user's objects before the run, and taken out after it."""
+        return [part for part in (self.held, self.prepared, self.gradients, self.numbers) if part is not None]

@@ -24,7 +24,7 @@ from dynamo_lite.program.shapes.layout_guards import layout_guards
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import dying_objects, end_passes, late_imports
+from dynamo_lite.run import end_passes, late_imports
 from dynamo_lite.run.finished_run import CallRecord
 from dynamo_lite.run.late_imports import TorchImported
 from dynamo_lite.run.request import RunRequest
@@ -46,18 +46,15 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
     state_kept,
     state_reads,
 )
-from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.later_calls.held_tables import HeldTables
 from dynamo_lite.tracing.node_metadata import TraceContext
-from dynamo_lite.tracing.sizes import builtin_calls
-from dynamo_lite.tracing.tensors import attributes
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 _UNASKED = (
-    "the program asks how tensors lie in memory, and the kernel of {} was not asked (large operands, or it fails on "
-    "zeros): its result may lie otherwise than in eager"
+    "the program depends on memory layout, and the kernel of {} was not asked (large operands, or it fails on "
+    "zeros): its strides may differ from eager's"
 )
 
 
@@ -79,7 +76,8 @@ class Run:
         self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory, self.recorder.layout.knows_copies = request.memory, request.knows_copies
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
-        self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
+        self.tracer.drops = request.drops and not tracer.goes_on  # explain lists each
+        self.tracer.uncarried = request.uncarried
         if request.interpreted:
             self.tracer.interpret(request.interpreted)
         if request.demanded:
@@ -88,14 +86,13 @@ class Run:
             self.tracer.sorts = request.sorts  # type: ignore[attr-defined]  # as above
         if request.has_flags and self.recorder.may_share is not None:
             self.recorder.may_share.has_flags = True
-        self.tracer.own(UnlikeSides).carries_gradients = request.carries_gradients
-        if request.uncarried:
-            self.tracer.own(Backwards).uncarried = dict(request.uncarried)
+        self.tracer.own(SideDifferences).carries_gradients = request.carries_gradients
         self.recorder.context = context = TraceContext(self.tracer, has_state=request.held is None)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
-            specialized = builtin_calls.specialized_in(self.tracer, self.recorder.env)
-            in_text = partial(self.tracer.features.answers.get("number in text", _no_number), self.tracer)
+            answers = self.tracer.features.answers
+            specialized = partial(answers.get("specialized", _unheard), self.tracer)
+            in_text = partial(answers.get("number in text", _unheard), self.tracer)
             self.recorder.env.client = Client(
                 self.tracer.undecided, self.tracer.too_large, specialized, context.check_deferred, in_text
             )
@@ -106,7 +103,7 @@ class Run:
         self.settled: Settled | None = None
         self.replaced: HeldTables | None = None
         self.state_reads: tuple[StateRead, ...] = ()
-        self.apart: tuple[tuple[Path, Path], ...] | None = None
+        self.must_not_alias: tuple[tuple[Path, Path], ...] | None = None
         self.lost_reads: list[tuple[MissingPart, GraphBreak]] = []  # what a trace with the user's own values decides
         if self.recorder.env is not None:
             persisted_sizes.assume(self.recorder.env, (*request.equal, *(request.known or ())))
@@ -150,11 +147,11 @@ class Run:
     def layout_guards(self, settled: Settled | None) -> list[str]:
         """Return the conditions on the memory layout of the inputs, if the program depends on layout."""
         recorder = self.recorder
-        for name in sorted(recorder.layout.unasked) if recorder.layout.asked else ():
+        for name in sorted(recorder.layout.unasked) if recorder.layout.questions else ():
             self.tracer.note(_UNASKED.format(name))
-        stand_ins = [node.meta["val"] for node in recorder.input_nodes]
+        fakes = [node.meta["val"] for node in recorder.input_nodes]
         sources = {} if settled is None else settled.solution.table.sources()
-        return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
+        return layout_guards(self.inputs, fakes, recorder.layout.questions, recorder.env, sources)
 
     def trace(self) -> None:
         """Run the program in the interpreter, and judge its effects. Raises GraphBreak, or what the program raises."""
@@ -195,7 +192,7 @@ class Run:
         policies = self.declared.policies if self.declared is not None else None
         leaves = self.recorder.bind_inputs(inputs.leaves, policies)
         self.recorder.layout.expect(leaves)
-        attributes.carry_over(inputs.leaves, leaves)
+        tracer.features.tell("inputs", inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
         tracer.reads.key_orders = KeyOrders((args, kwargs), bound_by_name(self.mod)) or None
         return CallRecord(args, kwargs, leaves)
@@ -208,17 +205,17 @@ class Run:
         try:
             result = self.request.enter(tracer, self.mod, args, kwargs)
         except Exception as error:
-            for _, refusal in lost_reads(tracer, (args, kwargs), lost):
-                raise refusal from error
+            for _, graph_break in lost_reads(tracer, (args, kwargs), lost):
+                raise graph_break from error
             tracer.check_raised(error)
             tracer.features.tell("raised", tracer, error)
             self.allocated = classify.made_by(tracer)  # the error and the objects it holds keep their attributes
             raise
-        dying_objects.check_generators(tracer)
+        tracer.features.tell("left", tracer)
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
-        for part, refusal in self.lost_reads:
+        for part, graph_break in self.lost_reads:
             if not part.can_be_put_back:
-                raise refusal
+                raise graph_break
         return result
 
     def fingerprint(
@@ -256,8 +253,8 @@ class Run:
             env.client = None
 
 
-def _no_number(tracer: Any, node: Any) -> None:
-    """No feature makes texts."""
+def _unheard(*args: Any) -> None:
+    """In place of a listener that no feature has."""
 
 
 def _nowhere() -> Origin:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.program.effect_record import Verdict
-from dynamo_lite.run import dying_objects, growing_tables
+from dynamo_lite.run import growing_tables
 from dynamo_lite.run.run import Run, traced
 from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.effects import descriptions
@@ -159,7 +159,7 @@ def _again(first: Run, prints: Fingerprint, free: Free, cases: Cases, hints: Seq
             raise _Differs
         if not free.are_settled(again):
             raise _Differs
-        dying_objects.check(first.tracer, first.effects, second.tracer)
+        first.tracer.features.tell("later", first, second.tracer)
         if free.were_read(second.tracer):
             raise _Differs
         _merge(first, second, free, cases)
@@ -177,7 +177,7 @@ def _merge(first: Run, second: Run, free: Free, cases: Cases) -> None:
     """Add the assumptions of the second trace to the program's."""
     for guard in second.tracer.own(InputGuards).texts:
         first.tracer.own(InputGuards).add(guard)
-    first.recorder.layout.asked |= second.recorder.layout.asked
+    first.recorder.layout.questions |= second.recorder.layout.questions
     env, ours = second.recorder.env, first.recorder.env
     if env is None or ours is None:
         return

@@ -169,7 +169,7 @@ def _export_of(frame: FrameType | None) -> FrameType | None:
 
 
 @contextmanager
-def said(answer: bool) -> Iterator[None]:
+def compiling(answer: bool) -> Iterator[None]:
     """A context in which torch's functions for "is this being compiled or exported" return `answer` in this thread.
 
     torch's own flags are not changed: other threads read them, and torch.export in another thread restores the values
@@ -222,7 +222,7 @@ def uncompiled_function(function: Any) -> Iterator[Any]:
 
     During an export torch would call the Python function that it was made from.
     """
-    with said(False):
+    with compiling(False):
         yield _C._create_function_from_graph(function.name, function.inlined_graph.copy())
 
 
@@ -239,7 +239,7 @@ DISABLES = "every export and trace"
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:unset_fake_temporarily", "torch.export in another thread waits for a trace"),
     Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
-    Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),
+    Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "how torch.compile treats frames of a code object"),
     Symbol("torch._C._dynamo.eval_frame:set_code_exec_strategy", "torch.compile does not compile a trace"),
     Symbol(
         "torch:_C",
@@ -254,7 +254,7 @@ SYMBOLS = (
     Symbol("torch._C:DispatchKeySet", "keys of a tensor"),
     Symbol("torch._C:_AutoDispatchBelowAutograd", "a kernel without autograd"),
     Symbol("torch._C:ScriptMethod._debug_flush_compilation_cache", "TorchScript runs as if for the first time"),
-    Symbol("torch._C:ScriptMethod.raw_owner", "a method of an object of C++ is told from one of TorchScript's"),
+    Symbol("torch._C:ScriptMethod.raw_owner", "whether a method is of an object of C++ or of TorchScript's"),
     Symbol("torch._C:ScriptModule._get_method", "a method of TorchScript without the Python function it is made from"),
     Symbol(
         "torch._C:_create_function_from_graph",
@@ -327,6 +327,5 @@ __all__ = [
     "_push_on_torch_function_stack",
     "is_traceable_wrapper_subclass_type",
     "never_compiled",
-    "said",
     "uncompiled",
 ]

@@ -33,18 +33,18 @@ DISABLES = "every export and trace"
 """The features that fail if one of these is missing."""
 
 SYMBOLS = (
-    Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensorConfig", "whether stand-ins keep where they were made"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a stand-in"),
-    Symbol("torch._subclasses.fake_tensor#_fake_device", "the device of a stand-in"),
-    Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "what reading a stand-in's memory does"),
-    Symbol("torch._subclasses.fake_tensor:in_kernel_invocation_manager", "operators on the meta tensors of stand-ins"),
-    Symbol("torch._C:_PreserveDispatchKeyGuard", "operators on the meta tensors of stand-ins"),
-    Symbol("torch._C:_set_meta_in_tls_dispatch_include", "operators on the meta tensors of stand-ins"),
-    Symbol("torch._C:_set_dispatch_mode", "the mode of stand-ins is back after autograd has looked at one"),
-    Symbol("torch._C:_unset_dispatch_mode", "autograd asks a stand-in for its device, not the mode"),
-    Symbol("torch._C:_set_throw_on_mutable_data_ptr", "what reading a stand-in's memory does"),
-    Symbol("torch._C:_set_warn_deprecated_on_mutable_data_ptr", "what reading a stand-in's memory does"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensor", "fake tensors"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorConfig", "whether fake tensors keep where they were made"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a fake tensor"),
+    Symbol("torch._subclasses.fake_tensor#_fake_device", "the device of a fake tensor"),
+    Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "reading a fake tensor's memory"),
+    Symbol("torch._subclasses.fake_tensor:in_kernel_invocation_manager", "operators on their meta tensors"),
+    Symbol("torch._C:_PreserveDispatchKeyGuard", "operators on their meta tensors"),
+    Symbol("torch._C:_set_meta_in_tls_dispatch_include", "operators on their meta tensors"),
+    Symbol("torch._C:_set_dispatch_mode", "the mode of fake tensors is back after autograd has looked at one"),
+    Symbol("torch._C:_unset_dispatch_mode", "autograd asks a fake tensor for its device, not the mode"),
+    Symbol("torch._C:_set_throw_on_mutable_data_ptr", "reading a fake tensor's memory"),
+    Symbol("torch._C:_set_warn_deprecated_on_mutable_data_ptr", "reading a fake tensor's memory"),
 )
 
 __all__ = [

@@ -29,7 +29,7 @@ SYMBOLS = (
     Symbol("torch.fx._symbolic_trace:is_fx_symbolic_tracing", "a question of the program that eager answers"),
     Symbol("torch._ops:HigherOrderOperator", "operators with sub-graphs, as generated code names them"),
     Symbol("torch._ops:OpOverload", "operators, as generated code names them"),
-    Symbol("torch.fx.graph:PythonCode", "what a graph module without code of its own is made with"),
+    Symbol("torch.fx.graph:PythonCode", "the arguments of a graph module without code of its own"),
     Symbol("torch.fx.graph_module#_code", "the generated code of a graph module"),
     Symbol("torch.fx.graph_module#_lineno_map", "which line of the generated code is which node"),
     Symbol("torch.fx.graph_module#_prologue_start", "where the generated code begins"),

@@ -27,10 +27,10 @@ SYMBOLS = (
     Symbol("torch._ops#_qualified_op_name", "the name of an operator with its namespace"),
     Symbol("torch._ops:OpOverload._can_decompose", "whether an operator is composite"),
     Symbol("torch._ops:OpOverload._op_dk", "one kernel of an operator", "operators inside of vmap"),
-    Symbol("torch._C:_get_deterministic_algorithms", "what the memory of results depends on"),
+    Symbol("torch._C:_get_deterministic_algorithms", "the state that the memory of results depends on"),
     # -- fake tensors
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode._cached_dispatch_impl", "replaced by a memory of our own"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensorMode._dispatch_impl", "what that memory falls back to"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode._dispatch_impl", "the fallback of that memory"),
     # -- modules
     Symbol("torch.nn.modules.module:Module._wrapped_call_impl", "a call of a module keeps the stack of modules"),
     Symbol("torch.nn.modules.module:Module._call_impl", "a call of a module that has hooks"),

@@ -21,7 +21,7 @@ DISABLES = "every export and trace"
 """The features that fail if one of these is missing."""
 
 SYMBOLS = (
-    Symbol("torch._higher_order_ops.cond:_merge_output", "what torch.cond returns, of what its two sides do"),
+    Symbol("torch._higher_order_ops.cond:_merge_output", "the result of torch.cond, from those of its two sides"),
     Symbol(
         "torch._higher_order_ops.flex_attention:create_fw_bw_graph",
         "flex_attention_backward: the joint graph of score_mod",

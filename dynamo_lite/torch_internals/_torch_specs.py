@@ -54,18 +54,18 @@ DISABLES = "dynamic_shapes=ShapesSpec(...) and @dynamic_spec"
 SYMBOLS = (
     Symbol(
         "torch.fx.experimental.dynamic_spec:ShapesSpec._params",
-        "what a ShapesSpec says of the arguments",
+        "the part of a ShapesSpec about the arguments",
         since=(2, 14),
         instead="there is no ShapesSpec: nothing to read",
     ),
     Symbol("torch.fx.experimental.dynamic_spec:ParamsSpec._named_args", "the arguments by name", since=(2, 14)),
-    Symbol("torch.fx.experimental.dynamic_spec:ParamsSpec._varargs", "what *args takes", since=(2, 14)),
-    Symbol("torch.fx.experimental.dynamic_spec:ParamsSpec._varkw", "what **kwargs takes", since=(2, 14)),
+    Symbol("torch.fx.experimental.dynamic_spec:ParamsSpec._varargs", "the specification of *args", since=(2, 14)),
+    Symbol("torch.fx.experimental.dynamic_spec:ParamsSpec._varkw", "the specification of **kwargs", since=(2, 14)),
     Symbol("torch.fx.experimental.dynamic_spec:TensorSpec._specs", "the sizes of a tensor", since=(2, 14)),
     Symbol("torch.fx.experimental.dynamic_spec:SeqSpec._entries", "the items of a list", since=(2, 14)),
     Symbol("torch.fx.experimental.dynamic_spec:DictSpec._entries", "the items of a dict", since=(2, 14)),
     Symbol("torch.fx.experimental.dynamic_spec:ObjectSpec._fields", "the attributes of an object", since=(2, 14)),
-    Symbol("torch.fx.experimental.dynamic_spec#_dynamic_spec", "what @dynamic_spec sets", since=(2, 14)),
+    Symbol("torch.fx.experimental.dynamic_spec#_dynamic_spec", "the attribute that @dynamic_spec sets", since=(2, 14)),
     Symbol("torch.fx.experimental.sym_node:SymNode._expr", "the expression of a derived size"),
 )
 

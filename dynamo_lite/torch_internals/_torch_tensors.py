@@ -35,7 +35,7 @@ SYMBOLS = (
     Symbol("torch:_tensor_str", "repr of a tensor, read by print"),
     Symbol("torch._C:TensorBase", "the class that has the methods of Tensor written in C"),
     Symbol("torch._C._autograd:_unsafe_set_version_counter", "a side of a branch is undone to autograd as well"),
-    Symbol("torch:Tensor._make_subclass", "a call of it makes a subclass as a stand-in cannot be: refused"),
+    Symbol("torch:Tensor._make_subclass", "a call of it makes a subclass that a fake tensor cannot be: refused"),
     Symbol("torch:Tensor._make_wrapper_subclass", "a call of it makes a tensor around others"),
     Symbol("torch:Tensor._version", "reads of the version counter are seen"),
 )

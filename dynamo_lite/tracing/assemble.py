@@ -71,6 +71,13 @@ class Assembly:
         self.typed: dict[Any, Callable[..., Any]] = _joined(typed)
         self.attributes: dict[str, TensorAttribute] = _joined(attributes)
 
+    def listener(self, event: str, kind: type) -> Callable[..., Any] | None:
+        """Return the listener for an event of objects of a type, or of its nearest base with one."""
+        for cls in kind.__mro__:
+            if (event, cls) in self.typed:
+                return self.typed[event, cls]
+        return None
+
     def tell(self, event: str, *args: Any) -> None:
         """Call the listeners of an event (EVENTS of feature.py)."""
         for listener in self.listeners[event]:

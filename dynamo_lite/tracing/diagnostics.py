@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import traceback
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from dynamo_lite.capture import CaptureError
@@ -15,8 +16,8 @@ from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
 from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at, origin_of
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.undoing import pass_on
 
 
@@ -46,6 +47,12 @@ class Refusing(Observer):
 
     goes_on = False
     """Whether the run continues after an error, to find more (`explain`)."""
+
+    drops = False
+    """Whether effects that the program cannot carry are left out of it, with a note (`effects="drop"`)."""
+
+    uncarried: Mapping[str, str] = {}
+    """Why the backward of an autograd.Function is not part of the program, by its key (a run is made again so)."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Mark] = {}
@@ -104,11 +111,11 @@ class Refusing(Observer):
 
     def refuse(self, id: str, **names: Any) -> NoReturn:
         """Stop the trace with the graph break `id` at the program's line."""
-        self.abort(self.refusal(id, **names))
+        self.abort(self.graph_break(id, **names))
 
-    def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak:
+    def graph_break(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak:
         """Return the error of graph break `id`, at `mark` or at the program's position."""
-        row = REFUSALS[id]
+        row = GRAPH_BREAKS[id]
         where = frames_at(self.mark() if mark is None else mark)
         instead = row.instead_by_name.get(str(names.get("name")), row.instead)
         return row.error(id, spelled(row.what.format_map(names)), instead.format_map(names), where)
@@ -151,16 +158,16 @@ class Refusing(Observer):
         """The error for what capture cannot record."""
         if error.id == "data-dependent-question":
             return data_dependent(self, error.names["question"])
-        if error.id in ("internal", "unknown-tensor") and error.id not in REFUSALS:
+        if error.id in ("internal", "unknown-tensor") and error.id not in GRAPH_BREAKS:
             return InternalError(f"{error.what}\n{error.instead}")
         id = error.id
         if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
             id = "data-dependent-branch"
         if id == "data-dependent-branch" and (by := decisions_in_c.decision(self)) is not None:
             return DataDependent(id, by.what, by.instead, frames_at(self.mark()))
-        if id in REFUSALS:
+        if id in GRAPH_BREAKS:
             names: dict[str, Any] = dict(error.names)
-            return self.refusal(id, **names)
+            return self.graph_break(id, **names)
         return UnsupportedCall(error.id, error.what, error.instead, frames_at(self.mark()))
 
 
@@ -168,7 +175,7 @@ def data_dependent(tracer: TracerView, question: Any) -> GraphBreak:
     """The error for a question about sizes that depends on data."""
     answer = tracer.features.answers.get("undecided")
     if answer is None:
-        return tracer.refusal("data-dependent-branch")
+        return tracer.graph_break("data-dependent-branch")
     error: GraphBreak = answer(tracer, question)
     return error
 

@@ -50,23 +50,31 @@ class WhileAwake(NamedTuple):
 
     plan: looks at every callable, if it is given
     on_write: (tracer, owner, value): called before every write
+    on_missing: (tracer, owner, name): called when an attribute is not in the object or its class
+    on_text: (tracer, text): called with every text that an f-string or str.format makes
     """
 
     plan: Planner | None = None
     on_write: Callable[[TracerView, Any, Any], None] | None = None
+    on_missing: Callable[[TracerView, Any, str], None] | None = None
+    on_text: Callable[[TracerView, str], None] | None = None
 
 
 Event = str | tuple[str, type]
 
 EVENTS: Mapping[str, str] = {
     "declared": "(run): a run in which sizes vary is about to begin",
+    "inputs": "(inputs, fakes): the fake tensors in place of the input leaves have been made",
     "fork": "(tracer): a side of a branch or an iteration is run, and undone afterwards; also at its end",
     "caught": "(tracer, error): the program handles an exception",
     "ended": "(tracer, has_returned): the program has returned or raised; operators are still recorded",
+    "left": "(tracer): the program has returned; what it has dropped, the journal still holds",
     "raised": "(tracer, error): the program has ended by an exception",
     "returned": "(run, call): the program has returned; the first pass, operators are still recorded",
     "outputs": "(run, call): the outputs of the graph are known",
+    "compared": "(run, call): the outputs are known, and the arguments have been compared with those before the call",
     "judged": "(run, call): the effects of the run are known; the heap is as the program has left it",
+    "later": "(run, later): another run, of the tracer `later`, has begun with the state that this one leaves",
     "differs": "(run, error): a second trace, from the state after the run, is another; a listener may raise RunAgain",
     "late import": "(tracer): C++ imports a module of torch's, which must not see torch as the run has prepared it",
 }
@@ -85,6 +93,7 @@ ANSWERED_EVENTS: Mapping[str, str] = {
     "undecided": "(tracer, question) → the graph break of a question about sizes that depends on data",
     "identity of numbers": "(left, right) → `left is right` in eager, of two of which one is a symbolic size",
     "identity": "(tracer, left, right) → `left is right` in eager, of two objects",
+    "specialized": "(tracer, expression, value): the program fixes a size (`Client.specialized`)",
     "drawn": "(tracer, operator, args, kwargs) → the result of an operator that is given a torch.Generator; or None",
     "changes": "(tracer) → the changes of a run that no object of Python's shows, and that a later call may see",
     "tensor attributes": "() → name → `TensorAttribute`, of the attributes of tensors that it answers for; asked once",
@@ -94,12 +103,13 @@ ANSWERED_EVENTS: Mapping[str, str] = {
 
 TYPED_EVENTS: Mapping[str, str] = {
     "attribute": "(tracer, owner, name, value) → the value that the program sees, or NOT_HANDLED to continue",
+    "write": "(tracer, owner, name, value) → whether a feature keeps the value: an attribute is written",
     "item": "(tracer, owner, key): the program reads `owner[key]`",
     "items": "(tracer, owner, None): the program iterates over `owner`",
     "key": "(tracer, owner, key): the program asks whether `key in owner`",
 }
-"""Event of an object → parameters and meaning. The key of `Feature.on` is (event, type of the object); a listener for
-"attribute" is told of the subclasses as well."""
+"""Event of an object → parameters and meaning. The key of `Feature.on` is (event, type of the object); listeners for
+"attribute" and "write" get the subclasses as well."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,7 @@ class Feature:
         while_awake: the part that takes part from `CallPlans.wake` of the feature's name on.
         before_end: passes over a finished run, while operators are still recorded.
         guards: adds guards to the walk (tracing/assumptions/walk.py) of a run that is over.
-        refusals: the ids of the graph breaks that it raises (tracing/vocabulary/refusals.py).
+        graph_breaks: the ids of the graph breaks that it raises (tracing/vocabulary/graph_breaks.py).
     """
 
     name: str
@@ -140,4 +150,4 @@ class Feature:
     while_awake: WhileAwake | None = None
     before_end: tuple[Pass, ...] = ()
     guards: Callable[[Any, TracerView], None] | None = None
-    refusals: tuple[str, ...] = ()
+    graph_breaks: tuple[str, ...] = ()

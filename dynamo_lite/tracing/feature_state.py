@@ -18,11 +18,11 @@ class MergedState(NamedTuple):
     """How the state of a feature is merged behind a branch.
 
     put: writes it, when the results of the operator are there
-    unlike: what no operator gives, if anything: the sides are run on to where the caller's code ends; else ""
+    difference: what no operator gives, if anything: the sides are run on to where the caller's code ends; else ""
     """
 
     put: Callable[[], None]
-    unlike: str
+    difference: str
 
 
 class FeatureState:

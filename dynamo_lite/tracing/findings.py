@@ -94,7 +94,7 @@ class DtypeReads(FeatureState):
     are_hidden: whether code has run whose reads of dtypes and of `training` are not seen.
     """
 
-    stays = "the places are for notes, and hidden reads say less of the program"
+    stays = "the places are for notes, and hidden reads show less of the program"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any, NoReturn, Protocol
@@ -37,13 +37,15 @@ class NativeCall:
         self.serial = 0
 
 
-class Refusals(Protocol):
+class Rejecting(Protocol):
     """The interface by which a feature stops the trace, or notes its assumptions (diagnostics.py)."""
 
     broken: Any
+    drops: bool
+    uncarried: Mapping[str, str]
 
     def refuse(self, id: str, **names: Any) -> NoReturn: ...
-    def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak: ...
+    def graph_break(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak: ...
     def abort(self, error: DynamoLiteError) -> NoReturn: ...
     def note(self, text: str, mark: Mark | None = None) -> None: ...
 
@@ -82,7 +84,7 @@ class RuleTables(Protocol):
     interpreted: frozenset[CodeType]
 
 
-class TracerView(Refusals, Position, RunMemory, RuleTables, Protocol):
+class TracerView(Rejecting, Position, RunMemory, RuleTables, Protocol):
     """tracer.Tracer: one run of a program, watched."""
 
     recorder: Recorder

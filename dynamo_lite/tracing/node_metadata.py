@@ -40,8 +40,8 @@ class JudgesErrors(TracerView, Protocol):
 
 
 class TraceContext:
-    """capture.NodeContext on a tracer. has_state: whether a tensor from outside may become state of the program; not
-    where later calls put others in its place (later_calls/held_tables.py)."""
+    """capture.NodeContext on a tracer. has_state: whether a tensor that existed before the call may become state of the
+    program; not where later calls put others in its place (later_calls/held_tables.py)."""
 
     def __init__(self, tracer: JudgesErrors, has_state: bool = True) -> None:
         self._tracer, self._has_state = tracer, has_state
@@ -184,7 +184,7 @@ class TraceContext:
         return None if answer is None else answer(self._tracer, func, args, kwargs)
 
     def keeps(self, tensor: Any) -> bool:
-        return self._has_state and self._tracer.sees_python and not self._tracer.heap.young_among((tensor,))
+        return self._has_state and self._tracer.sees_python and not self._tracer.heap.new_among((tensor,))
 
     def note_state(self, name: str) -> None:
         text = f"a tensor that no module registers is changed in place: it is the buffer {name} of the program"

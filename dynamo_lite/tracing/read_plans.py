@@ -23,7 +23,6 @@ from dynamo_lite.tracing.heap.accesses import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import Reader, TracerView
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
-from dynamo_lite.tracing.tensors import attributes, autograd_nodes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -104,16 +103,6 @@ def _identity(tracer: TracerView, owner: Any, key: Any) -> None:
         tracer.reads.read("is", owner, id(key))
 
 
-def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
-    """Which attributes a node of the autograd graph has is in its class."""
-    if "autograd" in tracer.plans.awake:
-        autograd_nodes.read(tracer, owner, key, None)
-
-
-LOOKS: dict[str, Look] = {"attr": _no_attribute}
-"""Kind of look → listener for it, whatever the object. (By the type of the object: TYPED_EVENTS of feature.py.)"""
-
-
 class IdentityPlans(dict[type, Look | None]):
     """Type of the right operand of `is` → listener for the comparison."""
 
@@ -126,9 +115,5 @@ class ReadPlans(dict[type, Reader | None]):
     """Type of an object → who answers the reads of its attributes in this run; None: the access log alone."""
 
     def __missing__(self, kind: type) -> Reader | None:
-        reader = attributes.read_attribute if issubclass(kind, torch.Tensor) else _BY_TYPE.get(kind)
-        if reader is None:
-            typed = assemble.assembly().typed
-            reader = next((typed[key] for cls in kind.__mro__ if (key := ("attribute", cls)) in typed), None)
-        self[kind] = reader
+        reader = self[kind] = _BY_TYPE.get(kind) or assemble.assembly().listener("attribute", kind)
         return reader

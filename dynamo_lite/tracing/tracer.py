@@ -46,7 +46,7 @@ from dynamo_lite.tracing.read_plans import IdentityPlans, ReadPlans
 from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.strings import deferred_str
 from dynamo_lite.tracing.strings.nondeterministic import is_about_one
-from dynamo_lite.tracing.tensors import autograd_nodes, methods, subclass_constructors
+from dynamo_lite.tracing.tensors import methods, subclass_constructors
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -147,7 +147,7 @@ class Tracer(Refusing):
     def check_raised(self, error: Exception) -> None:
         """Refuse an exception of the program, if eager may raise another."""
         if is_about_one(error):
-            raise self.refusal("unrecordable-value", function=_A_CLOCK) from error
+            raise self.graph_break("unrecordable-value", function=_A_CLOCK) from error
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))
@@ -245,7 +245,9 @@ class Tracer(Refusing):
         if how == "is":
             listener = self._identities[type(key)]
         else:
-            listener = read_plans.LOOKS.get(how) or self.features.typed.get((how, type(owner)))
+            listener = self.features.typed.get((how, type(owner)))
+            for on_missing in self.plans.missing_listeners if how == "attr" else ():
+                on_missing(self, owner, key)
         if listener is not None:
             listener(self, owner, key)
         self.reads.look(how, owner, key)
@@ -355,8 +357,8 @@ class Tracer(Refusing):
         return result
 
     def on_formatted(self, text: str) -> str:
-        if "autograd" in self.plans.awake:
-            autograd_nodes.check_text(self, text)
+        for listener in self.plans.text_listeners:
+            listener(self, text)
         return self._made_text(text)
 
     def on_text(self, parts: list[str]) -> str:

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
+from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.tensors import attributes
 
 Writer = Callable[[TracerView, Any, str, Any], bool]
 
@@ -35,6 +33,5 @@ class WritePlans(dict[type, Writer | None]):
     """Type of an object → what takes the writes of its attributes; None: access log and journal."""
 
     def __missing__(self, kind: type) -> Writer | None:
-        writer = attributes.write if issubclass(kind, torch.Tensor) else None
-        self[kind] = writer
+        writer = self[kind] = assemble.assembly().listener("write", kind)
         return writer

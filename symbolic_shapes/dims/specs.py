@@ -131,7 +131,7 @@ def as_spec(given: Any) -> DimSpec:
         if hasattr(given, "value"):
             return Constant(given.value)
         return Named(name, _end(given.min, 0), _end(given.max, INF))
-    raise InvalidSpec(f"{given!r} ({type(given).__name__}) does not say what a dimension is: give None, an int, "
+    raise InvalidSpec(f"{given!r} ({type(given).__name__}) does not specify a dimension: give None, an int, "
                       "Dim.AUTO, Dim.DYNAMIC, Dim.STATIC, a Dim('name') or a*Dim('name') + b")
 
 

@@ -161,7 +161,7 @@ class _Proposal:
         self.solution, self.relax = solution, relax
         self.table, self.guards = solution.table, solution.guard_set
         self.name_of = {symbol: name for name, symbol in self.table.names.items()}
-        self.made: dict[Symbol, DimSpec] = {}
+        self.roots: dict[Symbol, DimSpec] = {}
 
     def definitions(self) -> dict[str, DimSpec]:
         out: dict[str, DimSpec] = {}
@@ -192,9 +192,9 @@ class _Proposal:
         """The new spec of a named dimension."""
         image = self.guards.images.get(symbol)
         if image is None:
-            if symbol not in self.made:
-                self.made[symbol] = self._root(symbol)
-            return self.made[symbol]
+            if symbol not in self.roots:
+                self.roots[symbol] = self._root(symbol)
+            return self.roots[symbol]
         if not image.terms:
             return Constant(image.const)
         (mono, a), *others = image.terms.items()

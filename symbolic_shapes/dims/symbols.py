@@ -190,7 +190,7 @@ class _Declaration:
     # -- checks --------------------------------------------------------------------------------------------------
     def _check(self, dim: InputDim, spec: DimSpec) -> None:
         if isinstance(spec, Constant) and spec.value != dim.hint:
-            self._problem(dim, f"{dim.text} is {dim.hint} in the example, its spec says {spec.value}")
+            self._problem(dim, f"{dim.text} is {dim.hint} in the example, its spec is {spec.value}")
         elif isinstance(spec, Hint):
             self._check_range(dim, spec, dim.hint)
         elif isinstance(spec, Named):

@@ -10,7 +10,6 @@ from dynamo_lite.symbolic_shapes.dims.specs import Auto, DimSpec, Dynamic, Named
 from dynamo_lite.symbolic_shapes.dims.suggestions import Suggestion, suggest
 from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
-from dynamo_lite.symbolic_shapes.errors import ShapeError
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
@@ -61,15 +60,6 @@ def _because(origin: Origin) -> str:
         return f"      because of {origin}"
     line = f"user line {own.filename}:{own.lineno} `{own.source}`"
     return f"      because of {line}\n        in {replace(origin, kind='line')}"
-
-
-class ConstraintsViolated(ShapeError):
-    """The program does not admit all the sizes of the Dim specs. Lists every violation, with its lines of the program,
-    and a fix that was verified to solve them."""
-
-    def __init__(self, solution: Solution) -> None:
-        self.solution = solution
-        super().__init__(solution.report())
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +125,12 @@ class Solution:
         """Why a line of `guard_lines` has to be checked: the program's lines and operators, the Dim specs."""
         labels = self.table.labels
         text = explain_line(self.guard_set, line, lambda s: labels.get(s, str(s)))
-        return text or f"{line.text}: the specs of the dimensions say so"
-
-    def raise_if_violated(self) -> None:
-        """ConstraintsViolated if the program does not admit the spec of some dimension."""
-        if self.violations:
-            raise ConstraintsViolated(self)
+        return text or f"{line.text}: by the specs of the dimensions"
 
     def report(self) -> str:
         """The violations and the fix, for people (and for torch's refine_dynamic_shapes_from_suggested_fixes)."""
         if not self.violations:
-            return "Every dimension does what its spec says."
+            return "Every dimension conforms to its spec."
         lines = ["The program does not admit all the sizes that its dynamic_shapes promise:"]
         lines += [f"  - {violation}" for violation in self.violations]
         fix = self.suggestion

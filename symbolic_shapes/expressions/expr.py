@@ -10,7 +10,7 @@ Results of operations are cached on their left operand, so a repeated operation 
 
 Division by zero: in canonical forms and proofs `x // 0` is some unknown integer, the same for every x. So no law may
 drop a divisor unless it is known not to be zero; the code that *performs* a division records that fact
-(`ShapeEnv.require_nonzero`). `evaluate` raises ZeroDivisionError as Python does.
+(torch_env/recording.py). `evaluate` raises ZeroDivisionError as Python does.
 """
 
 from __future__ import annotations

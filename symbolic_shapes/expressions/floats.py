@@ -85,14 +85,6 @@ FLOAT_OPERATORS: dict[str, Callable[..., float]] = {
 }
 """Each operator's meaning in Python. "to_float" and "int_truediv" take Ints; "round_digits" a Float and an Int."""
 
-
-
-def register_float_operator(name: str, meaning: Callable[..., float]) -> None:
-    """Let `apply_float(name, ...)` build nodes with this meaning in Python. ValueError if the name has another."""
-    if FLOAT_OPERATORS.setdefault(name, meaning) is not meaning:
-        raise ValueError(f"the float operator {name} is registered already")
-
-
 MONOTONE = {"to_float", "sqrt", "neg", "add", "sub", "mul"}
 """Correctly rounded and monotone in each argument separately (mul on each side of zero, which the corners cover)."""
 

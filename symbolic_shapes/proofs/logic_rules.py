@@ -27,7 +27,7 @@ def mapping_from(equations: Premises, atoms: Sequence[Atom], images: Sequence[In
     """{atom: image}, each shown by an equation  atom - image == 0."""
     mapping = dict(zip(atoms, images))
     for atom, image, claim in zip(atoms, images, equations, strict=True):
-        require(claim is eq_zero(atom.as_int() - image), "not what the equation says", atom, image, claim)
+        require(claim is eq_zero(atom.as_int() - image), "not the equation's", atom, image, claim)
     return mapping
 
 

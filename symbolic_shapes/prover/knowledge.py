@@ -29,7 +29,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import (
 from dynamo_lite.symbolic_shapes.proofs.congruences import NOTHING, meet
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 from dynamo_lite.symbolic_shapes.proofs.proof import Step
-from dynamo_lite.symbolic_shapes.prover.tables import NEAR, Bound, Known, Tables, all_atoms, atoms_of
+from dynamo_lite.symbolic_shapes.prover.tables import NEAR, Bound, KnownResidue, Tables, all_atoms, atoms_of
 
 PROPAGATION_BUDGET = 20
 """How many bounds one assertion may tighten elsewhere: keeps a session linear, and ends the tightening of x < y < x."""
@@ -37,7 +37,7 @@ WIDE = 8
 """Forms with more terms than this are not propagated through."""
 
 
-class Clash(Exception):
+class Contradiction(Exception):
     """An assertion contradicts the known facts; `step` concludes FALSE."""
 
     def __init__(self, step: Step) -> None:
@@ -55,7 +55,7 @@ class Knowledge(Tables):
 
     # -- adding facts -------------------------------------------------------------------------------------
     def add(self, relation: Bool, origin: Origin, kind: str) -> Fact:
-        """Append a fact and derive what follows. Clash (and nothing added) if it contradicts the others."""
+        """Append a fact and derive what follows. Contradiction (and nothing added) if it contradicts the others."""
         mark = self.snapshot()
         fact = Fact(len(self.facts), relation, origin, kind)
         self.facts.append(fact)
@@ -63,13 +63,13 @@ class Knowledge(Tables):
             self._set_in(self.facts_of, symbol, fact)
         try:
             self.derive(relation, Step("fact", (), (fact.index, fact)))
-        except Clash:
+        except Contradiction:
             self.rollback(mark)
             raise
         return fact
 
     def derive(self, relation: Bool, step: Step) -> None:
-        """Derive what follows from a relation that `step` shows. Clash if that is a contradiction."""
+        """Derive what follows from a relation that `step` shows. Contradiction if that is a contradiction."""
         self._queue = [(relation, step)]
         self.version += 1
         budget = [PROPAGATION_BUDGET]
@@ -81,7 +81,7 @@ class Knowledge(Tables):
         self._set(self.truths, relation, step)
         relation, step = self.rewriter.rewritten(relation, step)
         if relation is FALSE:
-            raise Clash(step)
+            raise Contradiction(step)
         if self._focus is not None:
             self._focus.update(dict.fromkeys(atoms_of(relation)))
         if isinstance(relation, Rel):
@@ -148,13 +148,13 @@ class Knowledge(Tables):
         if atom is not None:
             a, b = self.range(atom)
             if a > b:
-                raise Clash(Step("linear", (self._end(atom, "lo"), self._end(atom, "hi")), ((1, 1), 0)))
+                raise Contradiction(Step("linear", (self._end(atom, "lo"), self._end(atom, "hi")), ((1, 1), 0)))
             if a == b and atom not in self.solved:
                 equation = Step("both", (self._end(atom, "hi"), self._end(atom, "lo")))
                 self._queue.append((eq_zero(form - int(a)), equation))
         elif lo and hi and lo.value >= hi.value:
             if lo.value > hi.value:
-                raise Clash(Step("linear", (lo.step, hi.step), ((1, 1), 0)))
+                raise Contradiction(Step("linear", (lo.step, hi.step), ((1, 1), 0)))
             self._queue.append((eq_zero(form - hi.value), Step("both", (hi.step, lo.step))))
         self._propagate(form, budget)
 
@@ -211,7 +211,7 @@ class Knowledge(Tables):
         form, value = p - p.const, -p.const
         self._register(form)
         if value in self.excluded.get(form, ()):
-            raise Clash(Step("clash", (step, self.excluded[form][value])))
+            raise Contradiction(Step("clash", (step, self.excluded[form][value])))
         self._record_residues(p, step)
         self._solve(p, step)
         self._set_upper(form, value, Step("linear", (step,), ((1,), 0)), budget)
@@ -234,7 +234,7 @@ class Knowledge(Tables):
         else:
             inverse = 1
         r = -q.const * sign * inverse % m
-        new = Known((m, r), Step("congruent", (step,), (form - r, m, (sign * inverse,))))
+        new = KnownResidue((m, r), Step("congruent", (step,), (form - r, m, (sign * inverse,))))
         old = self.residues.get(form)
         if old is not None:
             met = meet(old.residue, new.residue)
@@ -243,11 +243,11 @@ class Knowledge(Tables):
                 g = math.gcd(old.residue[0], m)
                 known = Step("congruent", (old.step,), (form - old.residue[1], g, (1,)))
                 other = Step("congruent", (new.step,), (form - r, g, (1,)))
-                raise Clash(Step("incongruent difference", (known, other)))
+                raise Contradiction(Step("incongruent difference", (known, other)))
             if met == old.residue:
                 return
             # The multipliers of the Chinese remainder: k_i ≡ 1 mod m_i, k_i * m_i ≡ 0 mod lcm.
-            new = Known((modulus, met[1]), Step("chinese", (old.step, new.step), (form - met[1], modulus)))
+            new = KnownResidue((modulus, met[1]), Step("chinese", (old.step, new.step), (form - met[1], modulus)))
         self._register(form)
         self._set(self.residues, form, new)
         self._reassert_bounds(form)
@@ -317,7 +317,7 @@ class Knowledge(Tables):
             return list(holes.items())
         return [(image.const, holes[image.const])] if image.const in holes else []
 
-    def _restate_residue(self, form: Int, known: Known) -> None:
+    def _restate_residue(self, form: Int, known: KnownResidue) -> None:
         m, r = known.residue
         self._queue.append((eq_zero((form - r) % m), Step("remainder of", (known.step,), (form - r, m))))
 

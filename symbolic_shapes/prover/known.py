@@ -19,7 +19,7 @@ class Bound(NamedTuple):
     step: Step
 
 
-class Known(NamedTuple):
+class KnownResidue(NamedTuple):
     """`step` shows form - r ≡ 0 (mod m)."""
 
     residue: Residue
@@ -38,7 +38,7 @@ class KnownFacts(Protocol):
     @property
     def lower(self) -> Mapping[Int, Bound]: ...
     @property
-    def residues(self) -> Mapping[Int, Known]: ...
+    def residues(self) -> Mapping[Int, KnownResidue]: ...
     @property
     def excluded(self) -> Mapping[Int, Mapping[int, Step]]: ...
     @property

@@ -22,7 +22,7 @@ from dynamo_lite.symbolic_shapes.proofs import operator_rules
 from dynamo_lite.symbolic_shapes.proofs.proof import Step
 from dynamo_lite.symbolic_shapes.prover.differences import prove_by_chain
 from dynamo_lite.symbolic_shapes.prover.elimination import Found, Row, refute_rows, row_of
-from dynamo_lite.symbolic_shapes.prover.knowledge import Clash
+from dynamo_lite.symbolic_shapes.prover.knowledge import Contradiction
 from dynamo_lite.symbolic_shapes.prover.propagation import prove_le
 from dynamo_lite.symbolic_shapes.prover.tables import Bound
 
@@ -64,7 +64,7 @@ def _contradiction(known: Knowledge, relation: Bool, splits: int) -> Step | None
     with known.trial() as focus:
         try:
             known.derive(relation, Step("assume", (), (relation,)))
-        except Clash as clash:
+        except Contradiction as clash:
             return clash.step
         count = [0]
         try:

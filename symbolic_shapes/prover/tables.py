@@ -16,7 +16,7 @@ from dynamo_lite.symbolic_shapes.proofs.congruences import NOTHING, Residue, res
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.proofs.proof import Step
 from dynamo_lite.symbolic_shapes.prover.known import Bound as Bound
-from dynamo_lite.symbolic_shapes.prover.known import Known as Known
+from dynamo_lite.symbolic_shapes.prover.known import KnownResidue as KnownResidue
 from dynamo_lite.symbolic_shapes.prover.propagation import direct
 from dynamo_lite.symbolic_shapes.prover.rewriter import Rewriter
 
@@ -47,7 +47,7 @@ class Tables:
         self.limit: int | None = None
         self.upper: dict[Int, Bound] = {}
         self.lower: dict[Int, Bound] = {}
-        self.residues: dict[Int, Known] = {}
+        self.residues: dict[Int, KnownResidue] = {}
         self.excluded: dict[Int, dict[int, Step]] = {}
         self.truths: dict[Bool, Step] = {}
         self.solved: dict[Atom, tuple[Int, Step]] = {}

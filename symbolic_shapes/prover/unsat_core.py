@@ -8,7 +8,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool, and_
 from dynamo_lite.symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
 from dynamo_lite.symbolic_shapes.proofs.proof import Step, facts_used
 from dynamo_lite.symbolic_shapes.prover.decide import REFUTED, decide
-from dynamo_lite.symbolic_shapes.prover.knowledge import Clash, Knowledge
+from dynamo_lite.symbolic_shapes.prover.knowledge import Contradiction, Knowledge
 
 MANY = 12
 """For more facts than this, a proof names those that it uses, without reduction."""
@@ -40,7 +40,7 @@ def _clashing(relation: Bool, facts: list[Fact]) -> list[Fact] | None:
         if answer.verdict is REFUTED and answer.step is not None:
             return _these(facts, answer.step)
         known.add(relation, UNKNOWN_ORIGIN, "check")
-    except Clash as clash:
+    except Contradiction as clash:
         return _these(facts, clash.step)
     together = and_(relation, *(f.relation for f in facts))  # no single fact may imply it, but their values together
     return facts if decide(Knowledge(), together).verdict is REFUTED else None

@@ -1,4 +1,4 @@
-"""The facts of a run as a simplified set of guards, with proofs both ways.
+"""The facts of a run as a simplified set of guards, with proofs in both directions.
 
 `simplify.py` makes the set (in the order of `relation_order.py`), `guard_set.py` is the result, `codegen.py` writes it
 as Python, `explain.py` in words, `runtime_asserts.py` as operators of the program.

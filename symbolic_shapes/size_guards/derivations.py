@@ -66,7 +66,7 @@ class DerivationTable:
                     done[goal] = True
             elif goal not in done:
                 if goal not in self.steps:
-                    raise BadCertificate(f"nothing says why {goal} holds")
+                    raise BadCertificate(f"no reason is recorded {goal} holds")
                 done[goal] = False
                 stack.append((goal, True))
                 for premise in self.steps[goal].premises:
@@ -113,7 +113,7 @@ def _conjunct(goal: Bool, step: Derivation, absent: frozenset[Symbol]) -> None:
     """A and B gives A."""
     whole, = step.premises
     if not isinstance(whole, Junction) or whole.kind != "and" or goal not in whole.args:
-        raise BadCertificate(f"{goal} is no part of {whole}")
+        raise BadCertificate(f"{goal} is not part of {whole}")
 
 
 def _weaker(goal: Bool, step: Derivation, absent: frozenset[Symbol]) -> None:

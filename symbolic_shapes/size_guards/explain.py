@@ -17,7 +17,7 @@ RULES_IN_WORDS = {
     "residues": "seen for every residue",
     "weaker": "a weaker bound",
     "conjunct": "a part of it",
-    "under a max": "what is under a bound of the maximum",
+    "under a max": "every value under a bound of the maximum",
     "declared": "the declared range",
 }
 """Derivation rules, as an explanation calls them."""

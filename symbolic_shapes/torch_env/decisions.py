@@ -106,7 +106,7 @@ class Decisions:
         origin = self._env.where()
         question = DataDependentQuestion(relation, origin, self.core.ranges_of(relation))
         error = self._reported(DataDependentError(self.to_sympy(self.core.simplify(relation)), question))
-        value = self.hint_of(relation)  # `unanswered` may have found the numbers of the example,
+        value = self.hint_of(relation)  # `on_undecided` may have found the numbers of the example,
         if value is None:
             value = self._memo.decide(relation)  # or have made a fact of it
         if value is None:
@@ -125,7 +125,7 @@ class Decisions:
     def _reported(self, error: DataDependentError) -> DataDependentError:
         context = self._context
         if context.inside == PROGRAM and not context.lays_out and self._env.client is not None:
-            self._env.client.unanswered(error)
+            self._env.client.on_undecided(error)
         return error
 
     def evaluate_for_c(self, sym_node: SymNode) -> bool:

@@ -8,7 +8,7 @@ Conditions for reusing a result:
 - Facts that the operator recorded are still there: the key holds the epoch, which changes with a rollback, and with a
   new equation, which may give sizes a simpler form. A run under `suppress_guards` records nothing and is not kept.
 - The kind of query is the same: a kernel's comparisons with 0 and 1 may need no fact within another (query_kinds.py).
-- The operator is a function of the metadata of its arguments: the rules of `refusal` and `_key`.
+- The operator is a function of the metadata of its arguments: the rules of `graph_break` and `_key`.
 - It made no unbacked symbol.
 - Every result is an argument's or its own new memory: the aliasing is part of the entry.
 """
@@ -122,7 +122,7 @@ class SymbolicCache:
         self.enabled: bool = enabled
         self._torch: Any = FakeTensorMode._cached_dispatch_impl
         self._entries: dict[Any, CachedDispatch] = {}
-        self._refusals: dict[int, tuple[Any, str | None]] = {}  # by the id of the operator, which is kept with it
+        self._graph_breaks: dict[int, tuple[Any, str | None]] = {}  # by the id of the operator, which is kept with it
         self.hits: int = 0
         self.misses: int = 0
         self.bypasses: Counter[str] = Counter()
@@ -206,9 +206,9 @@ class SymbolicCache:
     # -- keys ---------------------------------------------------------------------------------------------------
     def call_key(self, func: Any, args: Any, kwargs: Any, tensors: list[FakeTensor]) -> tuple[Any, ...]:
         """The cache key of a call; `tensors` receives each tensor argument once. Raises Bypass."""
-        known = self._refusals.get(id(func))
+        known = self._graph_breaks.get(id(func))
         if known is None:
-            known = self._refusals[id(func)] = func, refusal(func, self._mode)
+            known = self._graph_breaks[id(func)] = func, graph_break(func, self._mode)
         if known[1] is not None and (func is not _INDEX or len(args) != 2 or any(map(_is_mask, args[1]))):
             raise Bypass(known[1])
         if self._env.suppressed:
@@ -339,7 +339,7 @@ def may_run_twice(func: Any) -> bool:
     return not any(argument.is_out for argument in func._schema.arguments)
 
 
-def refusal(func: Any, mode: FakeTensorMode) -> str | None:
+def graph_break(func: Any, mode: FakeTensorMode) -> str | None:
     """Why calls of an operator are never cached, or None."""
     if not isinstance(func, OpOverload):
         return "a higher-order operator"

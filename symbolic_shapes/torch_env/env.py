@@ -19,7 +19,7 @@ import torch
 
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
-from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
 from dynamo_lite.symbolic_shapes.torch_env.decisions import DataDependentError, Decisions
 from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
@@ -88,6 +88,8 @@ class TorchShapeEnv:
         self.unbacked_renamings: dict[Any, Any] = {}
         self.real_tensor_prop_unbacked_vals: dict[Any, Any] = {}
         self.unbacked_created = 0
+        self.of_subgraphs: list[Fact] = []
+        """What values that a sub-graph makes are to values outside of it, where the sub-graph runs."""
         self.float_origins: dict[Any, Origin] = {}
         expressions = Expressions(self, self.core)
         self._compose_values(expressions)

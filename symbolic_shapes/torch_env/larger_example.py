@@ -1,6 +1,6 @@
 """Runs a kernel again with larger sizes, if it compares a size with 0 or 1.
 
-Kernels do so to broadcast, to lay out a result, or to take a fast path. The example's outcome would become a guard. If
+Kernels do so to broadcast, to choose strides, or to take a fast path. The example's outcome would become a guard. If
 the kernel does the same work for sizes from 2 on, and needs no guard there, that result is used. By torch's own
 contract of `guard_or_false`, and the table of kernels (query_kinds.py), the formulas of the result hold at 0 and 1 as
 well; that they give the example's own result is checked here.

@@ -96,7 +96,7 @@ class FactRecorder:
     def defers(self, what: str, *errors: type[Exception]) -> None:
         """A check that an operator, or Python's arithmetic, makes of its arguments is left to run time."""
         if self._env.client is not None:
-            self._env.client.deferring(what, frozenset(errors))
+            self._env.client.before_deferring(what, frozenset(errors))
 
     def _checked_at(self, kind: str) -> Origin:
         """Where the program checks something, or an operator its arguments."""

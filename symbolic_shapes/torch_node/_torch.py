@@ -68,18 +68,18 @@ DISABLES = "every dynamic shape"
 """The features that fail if one of these is missing."""
 
 SYMBOLS = (
-    Symbol("torch._C:_AutoDispatchBelowAutograd", "a stand-in's layout is set anew, which autograd is not told of"),
+    Symbol("torch._C:_AutoDispatchBelowAutograd", "a fake tensor's layout is set anew, without autograd's knowledge"),
     Symbol("torch._guards:SLoc", "where a guard or a range of torch's ShapeEnv came from"),
     Symbol("torch._guards:Source", "the type of the sources that torch's ShapeEnv and FakeTensorMode hand over"),
     Symbol("torch._library.utils:is_builtin", "which operators torch itself has registered"),
     Symbol("torch._ops:HigherOrderOperator", "operators that take functions"),
     Symbol("torch._ops:OpOverload", "operators"),
     Symbol("torch._ops:mode_stack_state_for_pre_dispatch", "whether a make_fx tracer is active before dispatch"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "makes the stand-ins and runs meta kernels on them"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensor", "fake tensors"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "makes the fake tensors and runs meta kernels on them"),
     Symbol(
         "torch._subclasses.fake_tensor:in_kernel_invocation_manager",
-        "a stand-in is seen as the meta tensor that it is, to build views of it",
+        "a fake tensor is seen as the meta tensor that it is, to build views of it",
     ),
     Symbol("torch.fx.experimental:sym_node", "the protocol of SymNode"),
     Symbol(
@@ -96,9 +96,9 @@ SYMBOLS = (
         "torch.fx.experimental.symbolic_shapes:GuardOnDataDependentSymNode",
         "the error that torch's own code catches",
     ),
-    Symbol("torch.fx.experimental.symbolic_shapes:RuntimeAssert", "what torch reads of deferred runtime assertions"),
-    Symbol("torch.fx.experimental.symbolic_shapes:ShapeEnvSettings", "what the FakeTensor cache compares"),
-    Symbol("torch.fx.experimental.symbolic_shapes:ShapeGuard", "what torch reads of guards"),
+    Symbol("torch.fx.experimental.symbolic_shapes:RuntimeAssert", "runtime assertions as torch reads them"),
+    Symbol("torch.fx.experimental.symbolic_shapes:ShapeEnvSettings", "the values that the FakeTensor cache compares"),
+    Symbol("torch.fx.experimental.symbolic_shapes:ShapeGuard", "the parts of guards that torch reads"),
     Symbol(
         "torch.fx.experimental.symbolic_shapes:StatelessSymbolicContext",
         "how the meta converter asks for a dimension",

@@ -58,7 +58,7 @@ DISABLES = "every export"
 
 SYMBOLS = (
     Symbol("torch._guards:Source", "the source of a tensor without a name"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensor", "what is made"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensor", "the results"),
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "whose converter is used"),
     Symbol("torch._subclasses.fake_tensor#meta_converter", "the part of the converter that makes meta tensors"),
     Symbol("torch.utils._mode_utils:no_dispatch", "a FakeTensor is made outside of all modes"),

@@ -226,10 +226,10 @@ DISABLES = "nothing: exports import TorchDynamo then"
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode that reads the settings"),
     Symbol("torch.fx.experimental:_config", "whether torch's environment checks itself"),
-    Symbol("torch._dynamo.source:ConstantSource", "what an ExportedProgram looks for among sources"),
+    Symbol("torch._dynamo.source:ConstantSource", "the source that an ExportedProgram looks for"),
     Symbol("torch#_lazy_modules", "TorchDynamo is imported when it is asked for"),
     Symbol("torch._compile:_disable_dynamo", "whose wrapper imports TorchDynamo at the first call"),
-    Symbol("torch._compile#__dynamo_disable", "what torch calls in the place of a function that is not to be compiled"),
+    Symbol("torch._compile#__dynamo_disable", "the function that torch calls for one that is not compiled"),
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""torch's dialect of sympy: which of torch's function heads corresponds to which operator of ours, both ways.
+"""torch's dialect of sympy: which of torch's function heads corresponds to which operator of ours, in both directions.
 
 torch's serializer, proxy tracer and bounds match on these heads (torch/utils/_sympy/functions.py). Quotients and
 remainders are built unevaluated (evaluate=False): our normal form has applied the laws already. Evaluation by torch and

@@ -72,7 +72,7 @@ def check() -> None:
     if version > NEWEST:
         warnings.warn(
             f"dynamo-lite is tested with torch {_text(OLDEST)} to {_text(NEWEST)}, and torch {text} is installed. It "
-            "goes on as with the newest one that it knows; `python -m dynamo_lite doctor` says what this torch has "
+            "goes on as with the newest one that it knows; `python -m dynamo_lite doctor` lists what this torch has "
             "moved",
             TorchVersionWarning,
             stacklevel=3,

@@ -1,4 +1,4 @@
-"""The log has ids of objects. One that the run made and that died says nothing of what is at its address later."""
+"""The log has ids of objects. One that the run made and that died states nothing about what is at its address later."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def made() -> list[Any]:
 
 
 def looks_into_what_dies(x: torch.Tensor) -> torch.Tensor:
-    for young in made():
-        if "gone" in young.__dict__:
+    for new in made():
+        if "gone" in new.__dict__:
             x = x + 1
     total = 0
     for old in OBJECTS:

@@ -223,7 +223,7 @@ def test_a_transformer_with_a_mask_of_its_own() -> None:
         torch.testing.assert_close(run(*given), model(*given))
 
 
-def _changed_by_rounds(x: Tensor) -> Tensor:
+def _changed_by_iterations(x: Tensor) -> Tensor:
     step = torch.tensor(1)
     while x.sum() < 20:
         x = x + int(step)
@@ -239,7 +239,7 @@ def _changed_by_one_side(x: Tensor) -> Tensor:
     return x + int(step)
 
 
-def _changed_between_rounds(x: Tensor) -> Tensor:
+def _changed_between_iterations(x: Tensor) -> Tensor:
     step = torch.tensor(1)
     while x.sum() < 20:
         x = x + step.item() if x.max() > 3 else x + 1
@@ -248,7 +248,7 @@ def _changed_between_rounds(x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    "program", [_changed_by_rounds, _changed_by_one_side, _changed_between_rounds], ids=lambda f: f.__name__
+    "program", [_changed_by_iterations, _changed_by_one_side, _changed_between_iterations], ids=lambda f: f.__name__
 )
 def test_a_constant_that_a_sub_graph_changes_is_none(program: Callable[[Tensor], Tensor]) -> None:
     """The value of the first round was once that of all."""
@@ -265,7 +265,7 @@ def _read_on_one_side(x: Tensor) -> Tensor:
     return x
 
 
-def _read_in_rounds(x: Tensor) -> Tensor:
+def _read_in_iterations(x: Tensor) -> Tensor:
     sizes = torch.tensor([1, 2])
     while x.sum() < 20:
         first, second = x.split(sizes.tolist())
@@ -273,7 +273,7 @@ def _read_in_rounds(x: Tensor) -> Tensor:
     return x
 
 
-@pytest.mark.parametrize("program", [_read_on_one_side, _read_in_rounds], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", [_read_on_one_side, _read_in_iterations], ids=lambda f: f.__name__)
 def test_a_sub_graph_reads_a_constant_from_around(program: Callable[[Tensor], Tensor]) -> None:
     made = dynamo_lite.export(program, (X,))
     assert not made.range_constraints  # no number is read at run time

@@ -37,7 +37,7 @@ def _asked(names: set[str], operators: frozenset[Any]) -> Iterator[tuple[Any, An
 
     class Watched(Recorder):
         def operator(self, func: Any, args: Any, kwargs: Any) -> Any:
-            fakes = [self.stand_in(value) for value in args]
+            fakes = [self.fake(value) for value in args]
             if func in operators and static_cache.key_of(func, fakes, kwargs) and table.result_of(func, fakes, kwargs):
                 found.append((func, fakes, kwargs))
             return super().operator(func, args, kwargs)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dynamo_lite.certificates import checker, cross_check
 from tests.certificates.documents import Document, documents, signed
 
-REFUSALS = (checker.Rejected, *checker.MALFORMED)
+GRAPH_BREAKS = (checker.Rejected, *checker.MALFORMED)
 WORDS = ("lo", "hi", "le", "eq", "ne", "and", "or", "facts", "guards", "axioms", "floordiv", "max", *checker.RULES)
 TEXTS = ("about", "text", "origin", "kind")
 """What is for people: no proof depends on it."""
@@ -26,7 +26,7 @@ TEXTS = ("about", "text", "origin", "kind")
 def accepts(document: Document) -> bool:
     try:
         checker.verify(document)
-    except REFUSALS:
+    except GRAPH_BREAKS:
         return False
     return True
 
@@ -216,7 +216,7 @@ def test_what_a_changed_step_shows_follows_from_its_premises(part: int) -> None:
                 try:
                     of = [steps[i] for i in premises]
                     claim, assumed, _ = checker.applied(rule, of, _values(data, nodes), given_)
-                except REFUSALS:
+                except GRAPH_BREAKS:
                     fates["refused"] += 1
                     continue
                 fates["follows"] += 1

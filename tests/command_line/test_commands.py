@@ -119,7 +119,7 @@ def test_check_a_saved_program(tmp_path: Path) -> None:
         (["export", f"{FILE}:Net"], "missing"),
         (["export", f"{FILE}:Net", "-i", X, "-o", "/no/such/folder/x.pt2"], "no folder"),
         (["check", "nowhere.pt2", f"{FILE}:Net"], "there is no file"),
-        (["check", FILE, f"{FILE}:Net"], "is no saved program"),
+        (["check", FILE, f"{FILE}:Net"], "is not a saved program"),
         (["report", f"{FILE}:Net", "-i", X, "-o", "/no/such/folder/x.html"], "no folder"),
         (["report", f"{FILE}:Net", "-i", X, "-o", "x.txt"], ".html or .json"),
     ],

@@ -237,7 +237,7 @@ class _Writer:
             self.block(indent + 1, True)
 
     def counted_loop(self, indent: int) -> None:
-        """Of many rounds, which data end."""
+        """Of many iterations, which data end."""
         pad, rng = "    " * indent, self.rng
         head = rng.choice(_MANY).replace("{n}", str(rng.randint(10, 14)))
         self.lines.append(pad + head)
@@ -271,7 +271,7 @@ class _Writer:
             self.lines.append(pad + self.fill(rng.choice(_AFTER)))
 
     def filtering_loop(self, indent: int) -> None:
-        """Branches of its rounds add to `kept` and `marks`, then something is made of them."""
+        """Branches of its iterations add to `kept` and `marks`, then something is made of them."""
         pad, rng = "    " * indent, self.rng
         first = "[], []" if rng.random() < 0.7 else f"[{rng.choice(_TENSORS)}], [1]"
         self.lines.append(f"{pad}kept, marks = {first}")

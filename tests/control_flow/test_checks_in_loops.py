@@ -1,4 +1,4 @@
-"""Checks in the rounds of captured loops: the program raises where eager does, and only there."""
+"""Checks in the iterations of captured loops: the program raises where eager does, and only there."""
 
 from __future__ import annotations
 
@@ -137,3 +137,22 @@ def test_raises_where_eager_does(module: type[nn.Module]) -> None:
     assert "raises" in expected and not all(row == "raises" for row in expected)
     for exported in (program, saved_and_loaded(program)):
         assert [answer(exported.module(), args) for args in INPUTS] == expected
+
+
+def test_checks_of_nested_sides_alone_are_kept() -> None:
+    """Both sides of the outer branches leave the same: what they do is to raise, or not."""
+
+    def fn(x: Tensor) -> Tensor:
+        outs: list[Tensor] = []
+        y = x * 2
+        for i in range(3):
+            x = x * 0.5
+            if x[i] > 0:
+                return y
+        return outs[0]
+
+    module = dynamo_lite.export(fn, (torch.ones(3),)).module()
+    for given in ((-1.0, -1.0, 2.0), (-1.0, 1.0, -1.0), (1.0, 1.0, 1.0)):
+        assert torch.equal(module(torch.tensor(given)), torch.tensor(given) * 2)
+    with pytest.raises(RuntimeError, match="list index out of range"):
+        module(-torch.ones(3))

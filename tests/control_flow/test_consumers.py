@@ -22,8 +22,8 @@ _UNFLATTENED = """
     size_that_is_not_zero counted_list counted_trained added_in_an_endless_loop goes_on_from_the_last_item
     inplace_input size_of_at_least_four root_of_an_integer for_break context_of_an_operators_error grows_by_two
     grows_over_a_dynamic_length_that_data_end while_it_is_shorter held_by_an_object_over_a_dynamic_length
-    losses_in_a_dict iterator_moved_by_both the_first_one_is_changed_in_the_rounds getter
-    numbers_as_the_index_of_a_write tested_for_items rounds_that_may_be_none strings while_if_inside
+    losses_in_a_dict iterator_moved_by_both the_first_one_is_changed_in_the_iterations getter
+    numbers_as_the_index_of_a_write tested_for_items iterations_that_may_be_none strings while_if_inside
     if_then_while dynamic_batch ransac_like exponential_average object_attribute none_or_tensor
     rebound_and_changed rebound_on_both_sides dict_replaced_on_several_ways
     the_input_changed_in_place_by_a_nested_branch backwards_and_in_steps two_layers

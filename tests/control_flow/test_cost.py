@@ -13,9 +13,9 @@ from torch import Tensor, fx
 import dynamo_lite
 from dynamo_lite.capture.fakes import cond_outputs
 from dynamo_lite.control_flow import emission
-from dynamo_lite.control_flow.undoing import young_objects
-from dynamo_lite.control_flow.undoing.young_objects import Points
-from dynamo_lite.control_flow.ways import MOST, Ways
+from dynamo_lite.control_flow.path_counter import MOST, PathCounter
+from dynamo_lite.control_flow.undoing import new_objects
+from dynamo_lite.control_flow.undoing.new_objects import Points
 
 
 class Of(torch.nn.Module):
@@ -35,13 +35,13 @@ def _exported(fn: Callable[..., Any], *args: Any) -> torch.export.ExportedProgra
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One item for each time that two sides are run."""
     counted: list[int] = []
-    count = Ways.count
+    count = PathCounter.count
 
-    def counting(self: Ways, tracer: Any) -> None:
+    def counting(self: PathCounter, tracer: Any) -> None:
         counted.append(1)
         count(self, tracer)
 
-    monkeypatch.setattr(Ways, "count", counting)
+    monkeypatch.setattr(PathCounter, "count", counting)
     return counted
 
 
@@ -79,7 +79,7 @@ def left_by_each_round(x: Tensor, names: tuple[str, ...]) -> Any:
     ids=["a choice in a loop", "recursion"],
 )
 def test_branches_that_multiply_are_refused_after_a_few(runs: list[int], program: Callable[..., Any]) -> None:
-    reason = f"ways multiply, and {MOST} runs of sides are allowed: this branch lies in"
+    reason = f"paths multiply, and {MOST} runs of sides are allowed: the branch is nested in"
     with pytest.raises(dynamo_lite.GraphBreak, match=reason):
         _exported(program, torch.arange(20.0) - 12)
     assert len(runs) < 100
@@ -184,7 +184,7 @@ class Thing:
 
 @pytest.mark.parametrize("most_new", [0, 50, 1 << 30])
 def test_younger_objects_are_told_across_collections(monkeypatch: pytest.MonkeyPatch, most_new: int) -> None:
-    monkeypatch.setattr(young_objects, "_MOST_NEW", most_new)
+    monkeypatch.setattr(new_objects, "_MOST_NEW", most_new)
     points = Points()
     gc.collect()
     gc.freeze()  # the collector lists what is made from here on

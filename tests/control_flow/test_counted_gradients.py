@@ -1,4 +1,4 @@
-"""Loops that data end, and through which a gradient goes: the rounds are counted, and become a scan of so many."""
+"""Loops that data end, and through which a gradient goes: the iterations are counted, and become a scan of so many."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class EarlyWithItsNumber(Relaxed):
 
 
 class EarlyOfData(Relaxed):
-    """Only run time knows how many rounds there may be."""
+    """Only run time knows how many iterations there may be."""
 
     def forward(self, x: Tensor) -> Tensor:
         for _ in range((x.abs().sum() * 2).long().item()):

@@ -146,3 +146,21 @@ def test_inputs_that_lie_otherwise() -> None:
             else:
                 with pytest.raises(AssertionError, match="is_contiguous"):
                     made(given)
+
+
+@pytest.mark.parametrize("inner", [None, 2])
+def test_numbers_that_nothing_uses_are_drawn(inner: int | None) -> None:
+    """What is drawn behind the branch is eager's only if the side has drawn before."""
+
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:  # noqa: SIM102
+            if inner is None or x.max() > inner:
+                torch.rand(3)
+        return torch.rand(2)
+
+    program = dynamo_lite.export(fn, (torch.ones(2),))
+    for run in (program.module(), saved_and_loaded(program).module()):  # run_decompositions() drops the operator
+        for x in (torch.ones(2), torch.ones(2) * 3, -torch.ones(2)):
+            with torch.random.fork_rng():
+                want, got = [(torch.manual_seed(0), f(x))[1] for f in (fn, run)]
+            assert torch.equal(want, got)

@@ -69,4 +69,4 @@ def test_a_tensor_that_grows_without_a_bound_is_named(sizes: Any) -> None:
     with pytest.raises(errors.DataDependent) as caught:
         dynamo_lite.export(_GrowsWithoutBound(), (torch.ones(2, 5, dtype=torch.int64),), dynamic_shapes=sizes)
     text = str(caught.value)
-    assert "branch-differs" in text and "a tensor of another shape after each round of a loop" in text
+    assert "branch-differs" in text and "a tensor of another shape after each iteration" in text

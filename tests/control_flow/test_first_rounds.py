@@ -1,4 +1,4 @@
-"""Loops whose first round leaves a variable with another kind of value: it is run before the loop."""
+"""Loops whose first iteration leaves a variable with another kind of value: it is run before the loop."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ PROGRAMS: list[Callable[[Tensor], Any]] = [
     total, the_last, state_that_is_none, best_so_far, pairs, backwards, two_loops,
 ]  # fmt: skip
 TWO_ROUNDS: list[Callable[[Tensor], Any]] = [growing, by_twos]
-"""What needs more rows: a list that grows needs a round in the loop, too."""
+"""What needs more rows: a list that grows needs an iteration in the loop, too."""
 
 
 def _exported(program: Callable[[Tensor], Any], dim: Any) -> Callable[[Tensor], Any]:
@@ -122,7 +122,7 @@ def test_equals_eager(program: Callable[[Tensor], Any], least: int | None) -> No
 
 
 @pytest.mark.parametrize("program", TWO_ROUNDS)
-def test_equals_eager_from_two_rounds_on(program: Callable[[Tensor], Any]) -> None:
+def test_equals_eager_from_two_iterations_on(program: Callable[[Tensor], Any]) -> None:
     run = _exported(program, Dim("n", min=2, max=50))
     for n in (2, 3, 7):
         x = torch.randn(n, 3)
@@ -144,7 +144,7 @@ def test_no_round_is_refused() -> None:
         _exported(total, Dim.AUTO)(torch.randn(0, 3))
 
 
-def test_a_number_of_rounds_that_may_be_none_is_refused() -> None:
+def test_a_number_of_iterations_that_may_be_none_is_refused() -> None:
     def program(x: Tensor) -> Any:
         s = 0
         for at in torch.nonzero(x[:, 0] > 0):

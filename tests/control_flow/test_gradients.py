@@ -228,7 +228,7 @@ def test_no_gradient_is_cut_off_silently() -> None:
 
 
 class _HalvesWithoutGradients(nn.Module):
-    """A loop without a round hands its operand on, which has a gradient, unless it is made under no_grad, too."""
+    """A loop without an iteration hands its operand on, which has a gradient, unless it is made under no_grad, too."""
 
     def __init__(self, inside: bool) -> None:
         super().__init__()
@@ -296,7 +296,8 @@ def loop_within_no_grad(x: torch.Tensor) -> torch.Tensor:
 
 
 def test_a_loop_within_no_grad_hands_nothing_on() -> None:
-    """What it begins with requires grad in the example: the gradient behind no round at all is not the program's."""
+    """What it begins with requires grad in the example: the gradient behind no iteration at all is not the
+    program's."""
     made = dynamo_lite.export(loop_within_no_grad, (MIX.clone().requires_grad_(),)).module()
     with pytest.raises(Exception, match=r"not torch.is_grad_enabled\(\)"):
         made(MIX.clone().requires_grad_())

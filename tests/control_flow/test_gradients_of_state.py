@@ -229,14 +229,14 @@ class _OneSideOnly(_Averages):
         return x * self.w
 
 
-class _InRounds(_Averages):
+class _InIterations(_Averages):
     def forward(self, x: Tensor) -> Tensor:
         while self.ema.sum() < 10:
             self.ema.add_(x.abs() * self.w)
         return x * self.w
 
 
-@pytest.mark.parametrize("kind", [_OneSideOnly, _InRounds])
+@pytest.mark.parametrize("kind", [_OneSideOnly, _InIterations])
 def test_state_that_requires_grad_on_one_side_is_changed_under_no_grad_only(kind: type[nn.Module]) -> None:
     module = kind()
     trace = dynamo_lite.trace(copy.deepcopy(module), (INPUTS[0].clone(),))
@@ -250,8 +250,8 @@ def test_state_that_requires_grad_on_one_side_is_changed_under_no_grad_only(kind
             torch.testing.assert_close(made.ema, module.ema)
 
 
-class _AsksInRounds(nn.Module):
-    """The first round begins with a tensor that does not require grad, the others with one that does."""
+class _AsksInIterations(nn.Module):
+    """The first iteration begins with a tensor that does not require grad, the others with one that does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -268,7 +268,7 @@ class _AsksInRounds(nn.Module):
 
 def test_a_question_that_a_later_round_answers_otherwise_is_refused() -> None:
     with pytest.raises(GraphBreak) as refusal:
-        dynamo_lite.export(_AsksInRounds(), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
+        dynamo_lite.export(_AsksInIterations(), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
     assert refusal.value.id == "branch-unsupported"
 
 

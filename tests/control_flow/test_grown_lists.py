@@ -1,4 +1,5 @@
-"""A list to which each round adds is a list, of its own length, for what the program asks of it; or it is refused."""
+"""A list to which each iteration adds is a list, of its own length, for what the program asks of it; or it is
+refused."""
 
 from __future__ import annotations
 
@@ -225,7 +226,7 @@ def test_an_item_that_is_there_keeps_its_dtype() -> None:
 
 @pytest.mark.parametrize("of_row", [lambda row: (row > 0).sum(), lambda row: row * 2], ids=["dtype", "shape"])
 def test_unlike_items_of_a_loop_in_a_loop_are_refused(of_row: Any) -> None:
-    """What the inner loop adds are rows of one tensor for each round of the outer."""
+    """What the inner loop adds are rows of one tensor for each iteration of the outer."""
 
     def forward(x: Tensor) -> tuple[Tensor, Tensor]:
         outs, i = [], 0

@@ -67,7 +67,7 @@ SIZES = ({0: Dim.DYNAMIC}, {0: Dim.DYNAMIC})
 
 @pytest.mark.parametrize("kind", [Plain, Branch, Slice, Number, Mask, UnlikeGradients, Undefined])
 def test_the_gradient_is_eagers(kind: type[Rows]) -> None:
-    """torch has no gradient of the rounds of the last five."""
+    """torch has no gradient of the iterations of the last five."""
     module = kind()
     trace = dynamo_lite.trace(module, ARGS, dynamic_shapes=SIZES)
     assert any("not in torch's scan" in note for note in trace.notes) is (kind not in (Plain, Branch))
@@ -128,8 +128,8 @@ def test_an_input_that_requires_grad_in_another_call_only(within: bool) -> None:
             assert torch.equal(marked.grad, torch.full((3,), 2.0))
 
 
-def test_counting_rounds_has_no_gradient() -> None:
-    """The loop that is run to count the rounds of another computes with what requires grad in the calls only."""
+def test_counting_iterations_has_no_gradient() -> None:
+    """The loop that is run to count the iterations of another computes with what requires grad in the calls only."""
 
     class Counted(nn.Module):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Loops of a known length whose rounds branch on data: operators from so many branches on, against eager."""
+"""Loops of a known length whose iterations branch on data: operators from so many branches on, against eager."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def collapsed(module: Any, scores: Tensor) -> Tensor:
 
 
 def counted_down(module: Any, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Early stopping with patience: data may end it from the third round on."""
+    """Early stopping with patience: data may end it from the third iteration on."""
     best, since = torch.tensor(float("inf")), 0
     for _ in range(module.rounds):
         x = torch.tanh(module.layer(x))
@@ -95,7 +95,7 @@ CASES: dict[Callable[..., Any], Callable[[], tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("fn", CASES, ids=lambda fn: fn.__name__)
-def test_the_program_does_not_grow_with_the_rounds(fn: Callable[..., Any]) -> None:
+def test_the_program_does_not_grow_with_the_iterations(fn: Callable[..., Any]) -> None:
     sizes = []
     for rounds in (128, 512):
         torch.manual_seed(0)

@@ -159,7 +159,7 @@ def assigns_a_state(self: Any, x: Tensor) -> int:
 
 
 @program(OURS, VECTORS)
-def too_many_rounds_to_unroll(self: Any, x: Tensor) -> Tensor:
+def too_many_iterations_to_unroll(self: Any, x: Tensor) -> Tensor:
     n = 0
     for _ in range(60):
         x = self.layer(x) / (n + 1)
@@ -191,7 +191,7 @@ class _LoopOnOneSide(_Model):
         return h
 
 
-class _LoopInRounds(_Model):
+class _LoopInIterations(_Model):
     def forward(self, x: Tensor) -> tuple[Tensor, int]:
         total = 0
         while x.abs().sum() > 1:
@@ -204,7 +204,7 @@ class _LoopInRounds(_Model):
 
 
 KEPT["on_one_side_only"] = (_LoopOnOneSide, VECTORS)
-KEPT["in_rounds_of_another"] = (_LoopInRounds, VECTORS)
+KEPT["in_iterations_of_another"] = (_LoopInIterations, VECTORS)
 
 
 def _made(table: dict[str, Any], name: str) -> tuple[nn.Module, Any, tuple[Any, ...]]:

@@ -228,4 +228,19 @@ class _Counted(nn.Module):
 
 def test_a_loop_that_is_run_twice() -> None:
     notes = dynamo_lite.trace(_Counted(), (torch.ones(3),), control_flow="capture").notes
-    assert any("is run once before, for the number of its rounds" in note for note in notes)
+    assert any("is run once before, for the number of its iterations" in note for note in notes)
+
+
+class LeftAtOnce(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * 1
+        for row in (x, x * 2):
+            if row.sum() > 0:
+                y.mul_(2)
+            break
+        return y
+
+
+def test_instructions_without_a_line_have_that_of_the_one_before() -> None:
+    notes = dynamo_lite.trace(LeftAtOnce(), (POS,), control_flow="capture").notes
+    assert [note for note in notes if "is captured, up to line" in note] and "None" not in "".join(notes)

@@ -1,4 +1,4 @@
-"""Loops over sizes whose rounds add tensors of unlike lengths to a list: the last chunk is shorter than the others.
+"""Loops over sizes whose rounds add tensors of different lengths to a list: the last chunk is shorter than the others.
 
 The oracle is eager, at each length from 1 to 13: of the program, of its decompositions, and of the loaded program.
 """
@@ -223,7 +223,7 @@ def a_carried_offset(x: torch.Tensor) -> Any:
 
 @pytest.mark.parametrize("run", [masked_rows, a_branch_on_the_length, a_branch_on_data, a_carried_offset])
 @pytest.mark.parametrize("spec", [Dim.AUTO, Dim("length", min=1)], ids=["auto", "named"])
-def test_lengths_that_are_data_are_never_taken_for_the_first_rounds(run: Run, spec: Any) -> None:
+def test_lengths_that_are_data_are_never_taken_for_the_first_iterations(run: Run, spec: Any) -> None:
     try:
         program = dynamo_lite.export(run, (torch.ones(5, 3),), dynamic_shapes={"x": {0: spec}}).module()
     except dynamo_lite.DynamoLiteError:

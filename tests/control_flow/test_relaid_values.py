@@ -1,4 +1,4 @@
-"""Carried tensors that lie otherwise before the loop than behind each of its rounds, against eager."""
+"""Carried tensors that lie otherwise before the loop than behind each of its iterations, against eager."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_asking_a_round_for_the_strides_is_refused() -> None:
 
 
 class Decoder(nn.Module):
-    """A prompt, and then one token a round, with keys and values in tensors of a fixed length."""
+    """A prompt, and then one token an iteration, with keys and values in tensors of a fixed length."""
 
     def __init__(self, rounds: int) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ import dynamo_lite
 
 
 class Recurrent(nn.Module):
-    """A state that a gate carries on, and a result of each round."""
+    """A state that a gate carries on, and a result of each iteration."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Recurrent(nn.Module):
 
 
 class Nested(Recurrent):
-    """A branch on data within the rounds."""
+    """A branch on data within the iterations."""
 
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         states = []

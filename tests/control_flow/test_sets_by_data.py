@@ -1,4 +1,4 @@
-"""Tensors whose length data give in each round: boxes that are left, worklists, what is picked. Against eager."""
+"""Tensors whose length data give in each iteration: boxes that are left, worklists, what is picked. Against eager."""
 
 from __future__ import annotations
 
@@ -172,3 +172,30 @@ def test_a_size_without_a_bound_is_refused_by_name() -> None:
 
     with pytest.raises(GraphBreak, match=r"a tensor carried by the loop changes its size .*carry a mask"):
         dynamo_lite.export(fn, (torch.randn(9),))
+
+
+def left(x: Tensor) -> Tensor:
+    picked = []
+    while x.numel() > 0:
+        picked.append(x[0])
+        x = x[1:][x[1:] <= x[0]]
+    return torch.stack(picked) if picked else torch.empty(0)
+
+
+def asked_behind(x: Tensor) -> Tensor:
+    """A round has at least one row, and no more than x: that says nothing of x where there is no round."""
+    total = left(x).sum()
+    return total + 100 if x.shape[0] == 0 else total + 1
+
+
+def asked_in_front(x: Tensor) -> Tensor:
+    return torch.empty(0) if x.numel() == 0 else left(x)
+
+
+@pytest.mark.parametrize("fn", [asked_behind, asked_in_front])
+def test_what_holds_in_a_round_holds_there(fn: Callable[[Tensor], Tensor]) -> None:
+    shapes = ({0: Dim("n", min=0, max=64)},)
+    module = dynamo_lite.export(fn, (torch.rand(8),), dynamic_shapes=shapes).module()
+    for length in (0, 1, 5):
+        x = torch.rand(length)
+        assert same(module(x), fn(x)), length

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.export import Dim
 
 import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+from tests.control_flow.harness import same
 
 Program = Callable[[Tensor, Tensor], Tensor]
 
@@ -93,3 +97,49 @@ def test_gradients() -> None:
             program(leaf, t).pow(2).sum().backward()
             found.append(leaf.grad)
         torch.testing.assert_close(found[0], found[1])
+
+
+def of_elements(x: Tensor) -> Any:
+    """How many elements there are is asked on the sides first."""
+    if x.numel() == 0:
+        return torch.empty(0)
+    return x[x > 0]
+
+
+def of_elements_behind(x: Tensor) -> Any:
+    y = x[x > 0] * 2
+    if y.shape[0] == 0:
+        n = y.numel() + 1
+    else:
+        n = y.numel() + 2
+    return n, y.numel()
+
+
+def of_elements_at_one_size(x: Tensor) -> Any:
+    y = x.reshape(-1, 1)
+    total = y.sum() * y.numel() if y.shape[0] == 3 else y.mean() - y.numel()
+    return total, y.numel()
+
+
+@pytest.mark.parametrize("fn", [of_elements, of_elements_behind, of_elements_at_one_size])
+def test_numbers_of_elements_are_those_of_each_side(fn: Callable[[Tensor], Any]) -> None:
+    """torch keeps the number of elements with a tensor: that of one side may not be kept for the other."""
+    module = dynamo_lite.export(fn, (torch.rand(8),), dynamic_shapes=({0: Dim("n", min=0, max=64)},)).module()
+    for length in (0, 1, 3, 5, 8):
+        given = torch.rand(length) - 0.3
+        assert same(module(given), fn(given)), length
+
+
+def test_a_layout_is_that_of_each_side() -> None:
+    """Rows of a transposed tensor are contiguous if there is one; torch keeps that with the tensor, too."""
+
+    def fn(x: Tensor) -> Any:
+        y = x[:, x[0] > 0].t()
+        if y.shape[0] == 1:
+            layout = y.is_contiguous()
+        else:
+            layout = y.is_contiguous()
+        return y * 1, layout
+
+    with pytest.raises(GraphBreak, match="data-dependent-branch"):
+        dynamo_lite.export(fn, (torch.rand(4, 8),))

@@ -106,7 +106,7 @@ def key_of_one_result(x: Tensor) -> Any:
     return {z: 2.0}[z] * z, len({id(z), id(x)})
 
 
-def keys_of_all_rounds(x: Tensor) -> Any:
+def keys_of_all_iterations(x: Tensor) -> Any:
     seen = {}
     for _ in range(3):
         x = x + 1 if x.sum() > 0 else x - 1
@@ -125,7 +125,7 @@ def dict_set_on_one_side(x: Tensor) -> Any:
     return made.a
 
 
-@pytest.mark.parametrize("program", [key_of_one_result, keys_of_all_rounds, dict_set_on_one_side])
+@pytest.mark.parametrize("program", [key_of_one_result, keys_of_all_iterations, dict_set_on_one_side])
 def test_what_nothing_mixes_up_is_taken(program: Callable[[Tensor], Any]) -> None:
     exported = dynamo_lite.export(program, (_CALLS[0],)).module()
     for call in _CALLS:

@@ -22,6 +22,8 @@ PAGES = (
     "docs/why_refused.md",
     "docs/why_constant.md",
     "docs/branch_on_data.md",
+    "docs/lengths_given_by_data.md",
+    "docs/experts.md",
     "docs/training_step.md",
     "docs/several_entry_points.md",
     "docs/guards.md",

@@ -127,7 +127,7 @@ def equal_strides_of_loop(x: Any) -> Any:
     return y * 1 + y.stride(0)
 
 
-def equal_strides_of_rounds(x: Any) -> Any:
+def equal_strides_of_iterations(x: Any) -> Any:
     y = x.t() * 2
     for i in range(x.shape[0]):
         y = y + x[i][:, None]
@@ -136,6 +136,6 @@ def equal_strides_of_rounds(x: Any) -> Any:
 
 OTHERWISE = (
     *(equal_strides, equal_strides_of_data, is_contiguous_of_data, columns_of_data, equal_strides_of_loop),
-    *(equal_strides_of_rounds,),
+    *(equal_strides_of_iterations,),
 )
 """The result of the operator may be laid out otherwise than eager's."""

@@ -64,7 +64,7 @@ def test_chained_comparisons_of_dynamic_dims(lo: int, more: int) -> None:
 
 CONSTRAINTS_REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no tensor": (lambda: dynamic_dim(3, 0), "dynamic_dim needs a tensor"),
-    "no dimension": (lambda: dynamic_dim(X, 2), "2 is no dimension of a tensor of shape"),
+    "no dimension": (lambda: dynamic_dim(X, 2), "2 is not a dimension of a tensor of shape"),
     "no number": (lambda: dynamic_dim(X, 0) < 2.5, "compared with ints"),
     "not an input": (lambda: sizes(one, (X,), None, constraints=[dynamic_dim(Y, 0)]), "not among the inputs"),
     "no constraint": (lambda: sizes(one, (X,), None, constraints=[3]), "constraints holds 3"),

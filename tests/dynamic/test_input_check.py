@@ -49,7 +49,7 @@ def _below(n: Any, end: int) -> Any:
     return n
 
 
-class Refusal(NamedTuple):
+class GraphBreakRow(NamedTuple):
     """`bad` is a call that `fn` was not exported for.
 
     The message has each of `words`; after loading it is torch's, about `guard`.
@@ -65,52 +65,52 @@ class Refusal(NamedTuple):
 
 N, M = Dim("n", min=3, max=9), Dim("m")
 
-REFUSALS = {
-    "too small": Refusal(
+GRAPH_BREAKS = {
+    "too small": GraphBreakRow(
         lambda x, y, n: x + 1, (t(4),), {"x": {0: N}}, (t(2),),
         ("Input x", "dimension 0", "between 3 and 9", "given 2"), "x.size()[0] >= 3"),
-    "too large": Refusal(
+    "too large": GraphBreakRow(
         lambda x, y, n: x + 1, (t(4),), {"x": {0: Dim("a", max=5)}}, (t(6),),
         ("Input x", "dimension 0", "at most 5", "given 6"), "x.size()[0] <= 5"),
-    "branch": Refusal(
+    "branch": GraphBreakRow(
         lambda x, y, n: x * 2 if x.shape[1] > 4 else x, (t(2, 6),), {"x": {1: Dim.AUTO(min=2)}}, (t(2, 4),),
         ("Input x", "dimension 1", "at least 5", "given 4"), "x.size()[1] >= 5"),
-    "equal": Refusal(
+    "equal": GraphBreakRow(
         lambda x, y, n: x + y, (t(4, 2), t(4, 2)), {"x": {0: AUTO}, "y": {0: AUTO}}, (t(4, 2), t(5, 2)),
         ("Input y", "dimension 0", "4, as dimension 0 of x", "given 5"), "y.size()[0] == x.size()[0]"),
-    "shared": Refusal(
+    "shared": GraphBreakRow(
         lambda x, y, n: (x + 1, y * 2), (t(4), t(2, 4)), {"x": {0: M}, "y": {1: M}}, (t(4), t(2, 7)),
         ("Input y", "dimension 1", "4, as dimension 0 of x", "given 7"), "y.size()[1] == x.size()[0]"),
-    "derived": Refusal(
+    "derived": GraphBreakRow(
         lambda x, y, n: x + y[1:], (t(4), t(5)), {"x": {0: M}, "y": {0: M + 1}}, (t(4), t(6)),
         ("Input y", "dimension 0", "5 (s0 + 1, where s0 = 4, dimension 0 of x)", "given 6"),
         "y.size()[0] == x.size()[0] + 1"),
-    "form": Refusal(
+    "form": GraphBreakRow(
         lambda x, y, n: x + 1, (t(6),), {"x": {0: 2 * M}}, (t(7),),
         ("Input x", "dimension 0", "of the form 2*s0", "given 7"), "x.size()[0] == 2 * (x.size()[0] // 2)"),
-    "divisible": Refusal(
+    "divisible": GraphBreakRow(
         lambda x, y, n: x.reshape(-1, 4) if x.shape[0] % 4 == 0 else x, (t(8),), {"x": {0: AUTO}}, (t(10),),
         ("x.shape[0] % 4 == 0", "x.shape[0] is 10"), "x.size()[0] % 4 == 0"),
-    "product": Refusal(
+    "product": GraphBreakRow(
         lambda x, y, n: x.reshape(-1) + y, (t(2, 3), t(6)), {"x": {0: AUTO, 1: AUTO}, "y": {0: AUTO}},
         (t(2, 3), t(7)), ("Input y", "dimension 0", "6 (", "dimension 0 of x", "given 7"),
         "y.size()[0] == x.size()[0] * x.size()[1]"),
-    "unequal": Refusal(
+    "unequal": GraphBreakRow(
         lambda x, y, n: x + 1 if x.shape[0] != y.shape[0] else x, (t(3), t(4)), {"x": {0: AUTO}, "y": {0: AUTO}},
         (t(5), t(5)), ("x.shape[0]", "is 5"), "!="),
-    "integer": Refusal(
+    "integer": GraphBreakRow(
         lambda x, y, n: x * _below(n, 5), (t(2), None, 3), {"x": None, "y": None, "n": Dim.DYNAMIC},
         (t(2), None, 7), ("Input n", "at most 4", "given 7"), "n <= 4"),
-    "negative integer": Refusal(
+    "negative integer": GraphBreakRow(
         lambda x, y, n: x * _below(n, 0), (t(2), None, -3), {"x": None, "y": None, "n": Dim.DYNAMIC},
         (t(2), None, 7), ("Input n", "at most -1", "given 7"), "n <= -1"),
-    "no integer": Refusal(
+    "no integer": GraphBreakRow(
         lambda x, y, n: x * n, (t(2), None, 3), {"x": None, "y": None, "n": Dim.DYNAMIC}, (t(2), None, 3.5),
         ("Input n", "an int", "given the float 3.5"), "isinstance(n, (int, torch.SymInt))"),
-    "static dimension": Refusal(
+    "static dimension": GraphBreakRow(
         lambda x, y, n: x + 1, (t(4, 2),), {"x": {0: AUTO}}, (t(4, 3),),
         ("Input x", "2]", "given a tensor of shape [4, 3]"), "x.size()[1] == 2"),
-    "nested": Refusal(
+    "nested": GraphBreakRow(
         lambda x, y, n: x["a"][0] + x["b"], ({"a": [t(4)], "b": t(4)},),
         {"x": {"a": [{0: AUTO}], "b": {0: AUTO}}}, ({"a": [t(3)], "b": t(4)},),
         ("Input x['b']", "dimension 0", "3, as dimension 0 of x['a'][0]", "given 4"),
@@ -118,10 +118,10 @@ REFUSALS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("name", GRAPH_BREAKS)
 def test_refusals(name: str) -> None:
     """Live, copied and decomposed programs say it in words; a loaded one has torch's "Guard failed"."""
-    case = REFUSALS[name]
+    case = GRAPH_BREAKS[name]
     program = exported(case.fn, case.example, case.spec)
     for version in (program, copy.deepcopy(program), program.run_decompositions({})):
         module = version.module()

@@ -57,7 +57,7 @@ def on_one_side(x: Tensor, c: Tensor) -> Any:
     return x + x[m].sum()
 
 
-def in_rounds(x: Tensor, c: Tensor) -> Any:
+def in_iterations(x: Tensor, c: Tensor) -> Any:
     total = torch.zeros(())
     for row in c:
         total = total + x[row > 0].sum()
@@ -74,7 +74,7 @@ def of_the_input(x: Tensor, c: Tensor) -> Any:
 
 
 PROGRAMS = (
-    no_nan, ratio, in_place, changed_between, changed_through_a_view, on_one_side, in_rounds, known, of_the_input
+    no_nan, ratio, in_place, changed_between, changed_through_a_view, on_one_side, in_iterations, known, of_the_input
 )  # fmt: skip
 
 

@@ -172,7 +172,7 @@ def test_a_fact_about_a_value_outside_of_the_graph() -> None:
     insert_runtime_asserts([graph], env)
     assert not [node for node in graph.nodes if node.target is ASSERT]
     env.core.assume(le(lost, size))
-    with pytest.raises(CaptureError, match="u0 is no value that the graph computes"):
+    with pytest.raises(CaptureError, match="u0 is not a value that the graph computes"):
         insert_runtime_asserts([graph], env)
 
 

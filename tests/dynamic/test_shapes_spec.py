@@ -93,7 +93,7 @@ def test_an_assumption_that_decides_a_branch() -> None:
     with pytest.raises(DataDependent) as caught:  # nothing is specialised silently
         dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=any_size, control_flow="refuse")
     assert "holds depends on a size that the inputs' specification leaves open" in str(caught.value)
-    assert "say in `assumptions` of the ShapesSpec" in str(caught.value) and "data of" not in str(caught.value)
+    assert "state in `assumptions` of the ShapesSpec" in str(caught.value) and "data of" not in str(caught.value)
     captured = dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=any_size).module()
     for n in (0, 1, 3, 4, 9):
         assert torch.equal(captured(torch.ones(n)), fn(torch.ones(n))), n
@@ -189,7 +189,7 @@ def _b() -> Any:
         (lambda: spec.ParamsSpec({"x": spec.SeqSpec([None])}), "a SeqSpec of 1, and the input there is a Tensor"),
         (lambda: (lambda b: spec.ShapesSpec({"x": spec.TensorSpec([b])}, assumptions=[b % 3 == 0]))(_b()),
          "assumptions[0] (Eq(Mod(b, 3), 0)) does not hold in the example"),
-        (lambda: (lambda b: spec.ShapesSpec({}, assumptions=[b % 2 == 0]))(_b()), "is no size of an input by itself"),
+        (lambda: (lambda b: spec.ShapesSpec({}, assumptions=[b % 2 == 0]))(_b()), "not a size of an input by itself"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit(make: Callable[[], Any], said: str) -> None:

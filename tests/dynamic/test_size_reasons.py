@@ -46,7 +46,7 @@ REASONS = {
     "L['x'].size()[1] >= 1": ["division " + at("division"), "zero would raise", "derived from x.shape[1] != 0"],
     "(L['x'].size()[0]*L['x'].size()[1]) % 2 == 0": ["(divisibility)", at("reshape"), "in aten.reshape.default"],
     "L['z'].size()[0] <= 64": ["declared with: Dim spec", "Dim('b', max=64)"],
-    "L['z'].size()[1] == L['z'].size()[0]": ["the specs of the dimensions say so"],
+    "L['z'].size()[1] == L['z'].size()[0]": ["by the specs of the dimensions"],
 }
 
 

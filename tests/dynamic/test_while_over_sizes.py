@@ -23,7 +23,7 @@ def test_every_size(program: Program, spec: Any) -> None:
 
 
 @pytest.mark.parametrize("program", NOT_CAPTURED, ids=lambda fn: fn.__name__)
-def test_rounds_of_the_example(program: Program) -> None:
+def test_iterations_of_the_example(program: Program) -> None:
     """What while_loop does not take has the example's rounds: a guard, and an error where more was promised."""
     module = dynamo_lite.export(program, (of(10),), dynamic_shapes=({0: Dim.AUTO},)).module()
     check(program, module, 10)

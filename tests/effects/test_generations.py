@@ -20,15 +20,15 @@ def test_what_was_made_is_found_by_generation_and_by_a_look_before() -> None:
         gc.collect(0)
         fresh += [[] for _ in range(3)]
         asked = [*old, *listed, *fresh]
-        assert heap.young_among(asked) == {*map(id, listed), *map(id, fresh)}
-        assert heap.young_among(old) == set()
+        assert heap.new_among(asked) == {*map(id, listed), *map(id, fresh)}
+        assert heap.new_among(old) == set()
         assert heap.listed_among([*old, *listed]) == {*map(id, listed)}
-        assert [heap.is_young(item) for item in (*old, *listed)] == [False] * 3 + [True] * 3
+        assert [heap.is_new(item) for item in (*old, *listed)] == [False] * 3 + [True] * 3
     finally:
         heap.end()
     heap.begin()  # what was young is from outside now
     try:
-        assert heap.young_among(asked) == set()
+        assert heap.new_among(asked) == set()
     finally:
         heap.end()
 

@@ -1,7 +1,8 @@
 """Tables that a module makes on its first call, or for its longest input so far, with lengths that vary.
 
 Each program is exported before its first call. Then the program and the module, in eager, are called with the same
-inputs of other lengths, in several orders: what an earlier call left must make no difference that the program has not.
+inputs of other lengths, in several orders: the state that an earlier call left must make no difference that the program
+has not.
 """
 
 from __future__ import annotations

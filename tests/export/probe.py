@@ -4,7 +4,7 @@ A probe is a function that builds a fresh program and its example arguments; a d
 
 =====================  =========================================================================================
 `@equal`               the program equals eager: see dynamo_lite/lab/observe.py for what is compared
-`@refused(id, ...)`    export raises a GraphBreak with one of these ids (the keys of tracing/vocabulary/refusals.py)
+`@refused(id, ...)`    export raises a GraphBreak with one of these ids (the keys of tracing/vocabulary/graph_breaks.py)
 `@sound(id, ...)`      either of the two is honest: equal, or refused with one of these ids (any id when none is named)
 `@raises`              eager raises on the example, and export raises the same exception
 =====================  =========================================================================================

@@ -252,7 +252,7 @@ def test_a_program_is_pickled_and_copied(dynamic: bool) -> None:
     x = torch.cat([X, X]) if dynamic else X
     for other in (pickle.loads(pickle.dumps(program)), copy.deepcopy(program), copy.copy(program)):
         assert torch.equal(other.module()(x), model(x))
-        assert other._guards_code == program._guards_code and other.asked == program.asked
+        assert other._guards_code == program._guards_code and other.questions == program.questions
         with pytest.raises(dynamo_lite.InputMismatch):
             other.module()(x.double())
 

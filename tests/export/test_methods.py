@@ -99,7 +99,7 @@ def test_loaded_programs_share_tensors_and_the_file_has_each_once() -> None:
     assert copied["write"].constants["scratch"] is copied["read"].constants["scratch"]
     weights = [name for name in zipfile.ZipFile(io.BytesIO(data)).namelist() if "/weights/weight_" in name]
     assert len(weights) == 4  # a weight, two biases, a buffer
-    assert copied["read"].asked == methods["read"].asked is not None
+    assert copied["read"].questions == methods["read"].questions is not None
     with pytest.raises(dynamo_lite.InputMismatch):
         copied.module("read")(torch.randn(3, 5), scale=2.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 
 from .known_gaps import KNOWN_GAPS
 from .probe import Probe, all_probes
@@ -36,7 +36,7 @@ def test_probes_are_many_and_named_once() -> None:
 def test_expected_refusals_exist() -> None:
     """A probe may only expect an id that the table of refusals has (or one that other layers raise)."""
     others = {"equal", "raises", "unsupported-value", "invalid-arguments"}
-    unknown = {probe.name: probe.allowed - REFUSALS.keys() - others for probe in PROBES}
+    unknown = {probe.name: probe.allowed - GRAPH_BREAKS.keys() - others for probe in PROBES}
     assert {name: ids for name, ids in unknown.items() if ids} == {}
 
 

@@ -21,7 +21,7 @@ from dynamo_lite.errors import InputMismatch, UnsupportedValue
 from dynamo_lite.exportdb import catalogue
 from dynamo_lite.exportdb.checking import error_of
 from dynamo_lite.torch_errors import COUNTERPARTS, link
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 
 SOURCES = sorted(Path(dynamo_lite.__file__).parent.rglob("*.py"))
 
@@ -85,7 +85,7 @@ def test_every_id_in_the_source_has_a_case_of_its_name() -> None:
     assert missing.keys() - WITHOUT_A_CASE.keys() == set(), missing
 
 
-@pytest.mark.parametrize("id", REFUSALS)
+@pytest.mark.parametrize("id", GRAPH_BREAKS)
 def test_every_row_of_the_refusals_is_shown_by_the_case_of_its_name(id: str) -> None:
     name = catalogue.case_for(id)
     assert name is not None
@@ -93,7 +93,7 @@ def test_every_row_of_the_refusals_is_shown_by_the_case_of_its_name(id: str) -> 
 
 
 def test_every_id_of_a_case_is_raised_in_the_source() -> None:
-    known = {id for id, _ in _raised_ids()} | REFUSALS.keys()
+    known = {id for id, _ in _raised_ids()} | GRAPH_BREAKS.keys()
     assert {error for error in _shown() if error is not None} - known == set()
 
 

@@ -8,7 +8,7 @@ import dynamo_lite
 from dynamo_lite.exportdb import catalogue
 from dynamo_lite.exportdb.case import Case
 from dynamo_lite.exportdb.checking import quietly
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 
 BUILDING = ("unbound-size", "symbolic-layout")
 """What is refused when the program is built, after the run."""
@@ -16,7 +16,7 @@ BUILDING = ("unbound-size", "symbolic-layout")
 
 def _is_plain(case: Case) -> bool:
     """Whether the case is a call of export with nothing special about the call itself."""
-    return case.error in (None, *REFUSALS, *BUILDING) and not case.rejects and not hasattr(case.file, "export")
+    return case.error in (None, *GRAPH_BREAKS, *BUILDING) and not case.rejects and not hasattr(case.file, "export")
 
 
 PLAIN = [case for case in catalogue.all_cases() if _is_plain(case)]

@@ -18,7 +18,7 @@ from dynamo_lite.features import FEATURES
 from dynamo_lite.tracing import assemble
 from dynamo_lite.tracing.feature import Feature
 from dynamo_lite.tracing.feature_state import FeatureState
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 
 FOLDER = Path(dynamo_lite.__file__).parent / "features"
 
@@ -56,7 +56,7 @@ def test_a_record_is_complete(feature: Feature) -> None:
             own = [v for v in vars(importlib.import_module(module)).values() if isinstance(v, type)]
             states |= {kind for kind in own if issubclass(kind, FeatureState) and kind.__module__ == module}
     assert states == {*feature.state}
-    assert {*feature.refusals} <= {*REFUSALS}
+    assert {*feature.graph_breaks} <= {*GRAPH_BREAKS}
 
 
 def test_a_record_is_small() -> None:

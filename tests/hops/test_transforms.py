@@ -68,7 +68,7 @@ INDEXED: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", INDEXED)
 def test_an_index_that_vmap_maps_over(name: str) -> None:
-    """It has a value for each round: no number."""
+    """It has a value for each iteration: no number."""
     mapped = torch.vmap(INDEXED[name])
     example = (torch.randn(4, 3, 3), torch.tensor([0, 1, 2, 0]))
     program = dynamo_lite.export(lambda x, indices: mapped(x, indices), example).module()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 from tests.export.probe import Probe, all_probes
 from tests.export.verdict import OF_DATA, complaint_where_captured, judge
 
@@ -26,5 +26,5 @@ def test_what_decides_by_data_is_captured_or_refused(program: Probe) -> None:
 def test_expected_refusals_exist() -> None:
     """A program may only expect an id that the table of refusals has (or one that other layers raise)."""
     others = {"equal", "raises", "unsupported-value", "invalid-arguments", "constraint-violation"}
-    unknown = {program.name: program.allowed - REFUSALS.keys() - others for program in PROGRAMS}
+    unknown = {program.name: program.allowed - GRAPH_BREAKS.keys() - others for program in PROGRAMS}
     assert {name: ids for name, ids in unknown.items() if ids} == {}

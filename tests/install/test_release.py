@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import email
 import io
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -77,3 +80,25 @@ def test_the_entry_point_imports_nothing_unless_it_is_asked_to(value: str | None
 def test_an_entry_point_that_fails_does_not_end_import_torch() -> None:
     done = _autoload("1", "import sys\nsys.modules['dynamo_lite.under_torch_export'] = None")
     assert done.returncode == 0 and "DYNAMO_LITE_AS_TORCH_EXPORT=1 has no effect" in done.stderr
+
+
+@pytest.mark.parametrize("url", ["", "https://example.org/tracer/"])
+def test_where_the_repository_is_hosted(url: str, tmp_path: Path) -> None:
+    """With PROJECT_URL the metadata name it, and each link of README to a file leads there."""
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    code = "import sys; from setuptools.build_meta import prepare_metadata_for_build_wheel as made; made(sys.argv[1])"
+    (tmp_path / "metadata").mkdir()
+    environment = {**os.environ, "PROJECT_URL": url}
+    command = [sys.executable, "-W", "ignore", "-c", code, "metadata"]
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    (path,) = tmp_path.glob("metadata/*.dist-info/METADATA")
+    metadata = email.message_from_string(path.read_text("utf-8"))
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)\s]+)\)", str(metadata.get_payload()))
+    assert len(links) > 30 and metadata["Description-Content-Type"] == "text/markdown"
+    if not url:
+        assert metadata.get_all("Project-URL") is None and not any(target.startswith("http") for _, target in links)
+        return
+    at = f"https://example.org/tracer/{{}}/v{release.versions()['pyproject.toml']}/"
+    assert all(target.startswith(at.format("raw" if picture else "blob")) for picture, target in links)
+    assert "Source, https://example.org/tracer" in metadata.get_all("Project-URL", [])

@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from dynamo_lite.interpreter import interpret
-from dynamo_lite.interpreter.frame_audit import is_stand_in
+from dynamo_lite.interpreter.frame_audit import is_substitute
 
 
 def outcome(run: Callable[[], Any]) -> tuple[str, Any]:
@@ -25,7 +25,7 @@ def native_frames(run: Callable[[], Any], filename: str) -> tuple[tuple[str, Any
 
     def profile(frame: FrameType, event: str, arg: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename == filename and not is_stand_in(code):
+        if event == "call" and code.co_filename == filename and not is_substitute(code):
             seen[code] = None
 
     before = sys.getprofile()

@@ -168,31 +168,6 @@ def test_instructions_are_seen_in_order() -> None:
     assert log.names == ["LOAD_FAST", "RETURN_VALUE"]
 
 
-def test_user_stack_names_the_lines_of_the_program() -> None:
-    stacks = []
-
-    class Stack(Observer):
-        def before_call(self, fn: Any, args: Any, kwargs: Any) -> Any:
-            if fn is len:
-                stacks.append(vm.user_stack())
-            return NOT_HANDLED
-
-    def inner() -> int:
-        return len("x")
-
-    def outer() -> int:
-        return inner()
-
-    vm = Interpreter(Stack())
-    vm.enter(outer, (), {})
-    (stack,) = stacks
-    assert [entry.name for entry in stack] == ["outer", "inner"]
-    assert [entry.lineno for entry in stack] == [
-        outer.__code__.co_firstlineno + 1, inner.__code__.co_firstlineno + 1
-    ]  # fmt: skip
-    assert stack[1].colno is not None
-
-
 def test_an_exception_of_the_observer_is_raised_at_the_call() -> None:
     class Refuse(Observer):
         def before_call(self, fn: Any, args: Any, kwargs: Any) -> Any:

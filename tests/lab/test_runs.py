@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from dynamo_lite.lab import runs
+from dynamo_lite.lab import exporters, programs, runs
 from dynamo_lite.lab.commands import app
+from dynamo_lite.lab.judge import judge
 
 TOYS = "tests.lab.toys:"
 
@@ -88,3 +92,42 @@ def test_list_and_show() -> None:
     assert _lab("show", "state.nothing").exit_code == 2
     assert _lab("list", "--classes", "nothing").exit_code == 2
     assert _lab("run", "--exporter", "nothing").exit_code == 2
+
+
+def test_thunder_says_why_it_cannot_be_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(exporters.metadata, "version", lambda name: "0.2.6")
+    monkeypatch.setitem(sys.modules, "thunder", None)  # its import raises
+    with pytest.raises(ImportError, match=r"lightning-thunder 0\.2\.6 cannot be imported beside torch"):
+        exporters.load("thunder")
+
+    def missing(name: str) -> str:
+        raise exporters.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(exporters.metadata, "version", missing)
+    result = _lab("run", "--exporter", "thunder", "--out", tmp_path / "rows.jsonl")
+    assert result.exit_code == 2 and "pip install lightning-thunder" in result.output
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+def test_thunder_traces_at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a thunder that calls the function, and refuses a branch as its interpreter does."""
+
+    InterpreterError = type("InterpreterError", (RuntimeError,), {"__module__": "builtins"})
+
+    def jit(module: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if type(module).__name__ == "First":
+                raise InterpreterError("a branch")
+            return module(*args, **kwargs)
+
+        return call
+
+    parts = {"thunder": {"jit": jit}, "thunder.core.interpreter": {"InterpreterError": InterpreterError}}
+    for name, members in parts.items():
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**members))
+    monkeypatch.setattr(exporters.metadata, "version", lambda name: "0.2.6")
+    thunder = exporters.load("thunder")
+    assert thunder.version == "0.2.6"
+    assert judge(programs.find("state.counter"), thunder).verdict == "equal"
+    answer = judge(programs.find("state.first_call"), thunder)
+    assert (answer.verdict, answer.text) == ("refused", "InterpreterError: a branch")

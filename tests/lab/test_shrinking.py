@@ -93,8 +93,8 @@ def _lab(*words: str | Path) -> Result:
 
 def test_the_command(tmp_path: Path) -> None:
     path = tmp_path / "small.py"
-    done = _lab("shrink", "generated.3", "--exporter", "tests.lab.toys:Recorded", "--out", path)
-    assert done.exit_code == 0 and done.stdout.startswith("# wrong: "), done.output
+    done = _lab("shrink", "generated.3", "--exporter", "tests.lab.toys:Refuses", "--out", path)
+    assert done.exit_code == 0 and done.stdout.startswith("# refused: "), done.output
     assert statements(path.read_text(encoding="utf-8")) <= 10
     assert _lab("shrink", "state.counter", "--exporter", "eager").exit_code == 2
     assert _lab("shrink", "generated.3", "--exporter", "eager").exit_code == 2

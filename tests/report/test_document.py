@@ -78,7 +78,7 @@ def test_control_flow_in_the_program() -> None:
     assert inner and all(node["at"] for node in inner if node["op"] == "call_function")
 
 
-def test_the_sides_of_branches_and_the_rounds_of_loops() -> None:
+def test_the_sides_of_branches_and_the_iterations_of_loops() -> None:
     """Each with its operators, and the note of the very line that it was written at."""
     found = document.of_trace(programs.flowing())
     nodes = {row["id"]: row for row in found["nodes"]}

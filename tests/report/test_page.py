@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -22,6 +23,9 @@ from dynamo_lite.report.page import page, unpacked
 from tests.report import programs
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+ROOT = Path(__file__).parents[2]
+AXE_CORE = Path(os.environ.get("AXE_CORE", ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"))
+"""`npm install --prefix build/axe axe-core`"""
 VOID = {"meta", "br", "input", "link", "img"}
 
 
@@ -383,6 +387,35 @@ def test_on_a_narrow_screen(scheme: str, tmp_path: Path) -> None:
     found = json.loads(html.unescape(result[1]))
     assert found["wide"] == [] and found["all"] <= found["width"] == 420, found
     assert (found["paper"] == "rgb(13, 17, 23)") == (scheme == "dark")
+
+
+@needs_browser
+@pytest.mark.skipif(not AXE_CORE.exists(), reason="needs axe-core (npm install --prefix build/axe axe-core)")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_core_finds_nothing(scheme: str, tmp_path: Path) -> None:
+    """Names of buttons, contrast, landmarks, headings, links in text: the rules of axe-core, with every fold open and
+    a guard in the panel; a program that is refused as well."""
+    run = """
+      fillAll();
+      document.querySelectorAll("details").forEach(fold => { fold.open = true; });
+      if (data.guards.length) show(data.guards[0].id);
+      axe.run(document).then(found => {
+        const made = document.createElement("pre");
+        made.id = "axe";
+        made.textContent = JSON.stringify({passes: found.passes.length, violations: found.violations.map(
+          one => [one.id, one.nodes.map(node => node.html.slice(0, 120))])});
+        document.body.append(made);
+      });
+    """
+    script = "<head><script>" + AXE_CORE.read_text("utf-8").replace("</script>", r"<\/script>") + "</script>"
+    refused = dynamo_lite.explain(programs.Refused(), (torch.ones(3),), control_flow="refuse")
+    options = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
+    for found in (document.of_trace(programs.attention(), "Attention"), document.of_explanation(refused)):
+        whole = browsed(with_script(page(found), run).replace("<head>", script, 1), tmp_path, *options)
+        result = re.search(r'<pre id="axe">(.*?)</pre>', whole, re.DOTALL)
+        assert result is not None
+        told = json.loads(html.unescape(result[1]))
+        assert told["violations"] == [] and told["passes"] > 35
 
 
 @needs_browser

@@ -14,7 +14,7 @@ from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.proofs.logic_rules import DISCHARGING
 from dynamo_lite.symbolic_shapes.proofs.proof import Step, walk
 from tests.symbolic_shapes.checker_cases import Draw
-from tests.symbolic_shapes.test_checker_rules import REFUSALS, counterexample
+from tests.symbolic_shapes.test_checker_rules import GRAPH_BREAKS, counterexample
 
 X = Symbol("x").as_int()
 FACTS = (Fact(0, X >= 3, Origin("user line"), "guard"), Fact(1, X <= 1, Origin("user line"), "guard"))
@@ -128,7 +128,7 @@ def test_what_discharges_an_assumption_is_right_to_do_so(rule: str) -> None:
         given = [claim for claim, hypotheses in done if claim not in hypotheses and not hypotheses]
         try:
             claim, still_open = DISCHARGING[rule](done, data)
-        except REFUSALS:
+        except GRAPH_BREAKS:
             refused += 1
             continue
         accepted[bool(data)] += 1

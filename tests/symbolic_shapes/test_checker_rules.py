@@ -24,7 +24,7 @@ DOMAIN = (-4, -3, -2, -1, 0, 1, 2, 3, 4, 6)
 AT_ZERO = (0, -3, 5)
 UNCONDITIONAL = {"normal form", "all"}
 """The rules that accept whatever they are given."""
-REFUSALS = (BadCertificate, TypeError, ValueError, AttributeError, IndexError, KeyError, ZeroDivisionError)
+GRAPH_BREAKS = (BadCertificate, TypeError, ValueError, AttributeError, IndexError, KeyError, ZeroDivisionError)
 """How a rule refuses: by itself, or because the data make no sense at all (the checker makes one kind of these)."""
 
 
@@ -61,7 +61,7 @@ def test_what_a_rule_accepts_follows(rule: str) -> None:
         premises, data = ATTEMPTS[rule](Draw(seed))
         try:
             claim = RULES[rule](checker, premises, data)
-        except REFUSALS:
+        except GRAPH_BREAKS:
             refused += 1
             continue
         accepted += 1

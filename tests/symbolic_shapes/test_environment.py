@@ -67,17 +67,6 @@ def test_a_value_specialises_and_is_a_guard() -> None:
         env.value_of(env.unbacked())
 
 
-def test_dividing_records_that_the_divisor_is_not_zero() -> None:
-    env = ShapeEnv()
-    n, u = env.backed(4, lo=0), env.unbacked(size_like=True)
-    env.require_nonzero(n)
-    env.require_nonzero(u)
-    assert [(str(f.relation), f.kind) for f in env.facts] == [("s0 != 0", "guard"), ("u0 != 0", "check")]
-    assert env.decide(u >= 1).verdict is True
-    with pytest.raises(ZeroDivisionError):
-        env.require_nonzero(0)
-
-
 def test_rollback_restores_ranges_equalities_and_remainders() -> None:
     env = ShapeEnv()
     a, b = env.unbacked(lo=0), env.unbacked(lo=0)

@@ -45,7 +45,6 @@ from dynamo_lite.symbolic_shapes.expressions.floats import (
     float_symbols_of,
     floor_of_float,
     has_unknown_float,
-    register_float_operator,
 )
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, interval
 from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding
@@ -318,9 +317,6 @@ def test_float_constants_and_symbols() -> None:
         to_float(2**1100)
     with pytest.raises(ZeroDivisionError):
         int_truediv(3, 0)
-    register_float_operator("sqrt", math.sqrt)
-    with pytest.raises(ValueError, match="registered already"):
-        register_float_operator("sqrt", math.exp)
 
 
 def test_ends_that_no_float_is_are_infinite() -> None:

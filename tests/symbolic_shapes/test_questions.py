@@ -141,7 +141,7 @@ def test_a_value_that_is_not_known_names_the_symbols() -> None:
 # -- suppression and rollback ------------------------------------------------------------------------------------------
 ACTIONS = st.recursive(
     st.one_of(st.tuples(st.just("evaluate"), RELATIONS), st.tuples(st.just("assume"), RELATIONS),
-              st.tuples(st.just("add_fact"), RELATIONS), st.tuples(st.just("nonzero"), TERMS),
+              st.tuples(st.just("add_fact"), RELATIONS),
               st.tuples(st.just("value"), TERMS), st.tuples(st.just("decide"), RELATIONS)),
     lambda a: st.one_of(st.tuples(st.just("suppressed"), st.lists(a, max_size=4)),
                         st.tuples(st.just("undone"), st.lists(a, max_size=4))), max_leaves=6)
@@ -167,10 +167,10 @@ def perform(env: ShapeEnv, sizes: dict[str, Int], action: Any, silent: bool = Fa
     else:
         try:
             node = our_node(what, sizes)
-            {"evaluate": env.evaluate, "assume": env.assume, "add_fact": env.add_fact, "nonzero": env.require_nonzero,
+            {"evaluate": env.evaluate, "assume": env.assume, "add_fact": env.add_fact,
              "value": env.value_of, "decide": env.decide}[kind](node)
         except REFUSED:  # the divisor is zero in the example: that it raises is the way the program went, and a guard
-            assert env.facts == log or (kind == "nonzero" and not silent)
+            assert env.facts == log
         if silent or kind == "decide":
             assert env.facts == log
             assert {n: env.bounds(s) for n, s in sizes.items()} == bounds
@@ -217,7 +217,6 @@ def test_a_value_or_divisor_under_suppression_is_no_fact() -> None:
     n = env.backed(6, lo=0)
     with env.suppressed():
         assert env.value_of(n + 1) == 7
-        env.require_nonzero(n)
         with env.suppressed():
             assert env.evaluate(eq(n, 6)) is True
         assert env.assume(n <= 9) is None

@@ -110,7 +110,7 @@ def test_fake_kernels_that_are_wrong() -> None:
     program = Program(forward)
     program.norm = nn.BatchNorm1d(3)
     draft = dynamo_lite.draft_export(program, (X,), dynamic_shapes={"x": {0: Dim("rows", min=2)}})
-    result = "result 0 of dynamo_lite_tests.halved.default: the fake kernel says"
+    result = "result 0 of dynamo_lite_tests.halved.default: the fake kernel returns"
     assert draft.mismatched_fake_kernels == [
         f"{result} dtype torch.float32, the real one gives torch.float64",
         f"{result} dimension 0 2, the real one gives 1",

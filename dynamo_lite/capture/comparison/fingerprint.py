@@ -186,7 +186,7 @@ class Fingerprint:
         env = self.recorder.env
         if one is other or env is None or self.earlier is None:
             return self.is_at_most(one, other)
-        return bool(env.core.evaluate(le(one, other), Origin("user line", note="what an earlier call left")))
+        return bool(env.core.evaluate(le(one, other), Origin("user line", note="the state that an earlier call left")))
 
     def is_done(self, node: fx.Node) -> bool:
         """Whether a node has its digest."""

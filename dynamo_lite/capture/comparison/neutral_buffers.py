@@ -3,7 +3,7 @@
 `buf.mul_(m).add_(g)` of such a buffer is g, to the last bit: -0.0 * m is -0.0 for m >= 0, and -0.0 + g is g for every
 g, -0.0, infinities and nan included (IEEE 754, rounding to nearest). So a recording that has `buf = g.clone()` in the
 first call and these operators in later ones is the same program for both, if the buffer begins so. `buf.zero_()` makes
-it 0.0, to which g is added but for the sign of a zero.
+it 0.0, to which g is added, except for the sign of a zero.
 """
 
 from __future__ import annotations

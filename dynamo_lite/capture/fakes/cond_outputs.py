@@ -47,8 +47,8 @@ def _is_known(env: Any, values: Sequence[Any]) -> bool:
     layouts = [_layout(value) if isinstance(value, torch.Tensor) else None for value in values]
     if None in layouts:
         return False
-    if all(layout == layouts[0] for layout in layouts):
-        return not _of_data(env, values[0])
+    if all(layout == layouts[0] for layout in layouts) and not _of_data(env, values[0]):
+        return True
     return len(values) == 2 and all(map(is_dense, values)) and _is_alike(*values)
 
 
@@ -77,8 +77,9 @@ def _merged(mode: Any, env: Any, values: Sequence[Any], sizes: Sequence[Any] | N
     if sizes is not None and all(map(is_dense, values)):
         with mode:
             return torch.empty_strided(sizes, _strides(sizes), dtype=first.dtype, device=first.device)
-    if any(_layout(value) != _layout(first) for value in values):
-        return _merge(merged_cond_output, first, last, mode)
+    of_data = _of_data(env, first)
+    if of_data or any(_layout(value) != _layout(first) for value in values):
+        return _merge(merged_cond_output, first, last, mode, keeps_sizes=not of_data)
     with mode:
         return torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device=first.device)
 
@@ -88,13 +89,15 @@ def known_layouts() -> AbstractContextManager[None]:
     return merging_cond_outputs(_merge)
 
 
-def _merge(torchs: Merge, one: Any, other: Any, mode: Any) -> Any:
-    """torchs: torch's rule, for the result of one side and the other."""
+def _merge(torchs: Merge, one: Any, other: Any, mode: Any, keeps_sizes: bool = True) -> Any:
+    """torchs: torch's rule, for the result of one side and the other. keeps_sizes: also those of the data that are the
+    same on both sides, for which torch makes new ones."""
     if not (is_dense(one) and is_dense(other) and _is_alike(one, other)):
         return torchs(one, other, mode)
 
     def merged(a: Any, b: Any) -> Any:
-        return a if _term(a) == _term(b) else torchs(_row(one, a, mode), _row(other, b, mode), mode).shape[0]
+        is_kept = _term(a) == _term(b) and (keeps_sizes or type(a) is int)
+        return a if is_kept else torchs(_row(one, a, mode), _row(other, b, mode), mode).shape[0]
 
     sizes = [merged(a, b) for a, b in zip(one.shape, other.shape)]
     with mode:

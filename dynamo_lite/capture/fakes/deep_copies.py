@@ -15,7 +15,7 @@ from torch import nn
 
 from dynamo_lite.capture._torch import statically_known_true
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.fakes import stand_in_names, wrapper_subclasses
+from dynamo_lite.capture.fakes import fake_attributes, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import base_of
 
@@ -37,26 +37,26 @@ class _CopiedMemory:
 
 def deep_copy(recorder: OperatorRecording, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     """`tensor.__deepcopy__(memo)`, where the memo does not have the tensor yet: a leaf."""
-    stand_in = recorder.lift(tensor)
-    if not _has_memory_to_share(tensor, stand_in):
+    fake = recorder.lift(tensor)
+    if not _has_memory_to_share(tensor, fake):
         made = tensor.detach().clone()
-    elif stand_in.is_conj() or stand_in.is_neg():
+    elif fake.is_conj() or fake.is_neg():
         made = tensor.detach().clone().resolve_conj().resolve_neg()
     else:
-        made = _within_copied_memory(recorder, stand_in, memo.setdefault(_KEY, {}))  # type: ignore[call-overload]
+        made = _within_copied_memory(recorder, fake, memo.setdefault(_KEY, {}))  # type: ignore[call-overload]
     made.requires_grad_(tensor.requires_grad)
     if isinstance(tensor, nn.Parameter):
         made._is_param = True
-    elif stand_in_names.of_the_user(tensor):
-        vars(made).update(recorder.eagerly(copy.deepcopy, stand_in_names.of_the_user(tensor), memo))
+    elif fake_attributes.of_the_user(tensor):
+        vars(made).update(recorder.eagerly(copy.deepcopy, fake_attributes.of_the_user(tensor), memo))
     return made
 
 
-def _has_memory_to_share(tensor: torch.Tensor, stand_in: torch.Tensor) -> bool:
+def _has_memory_to_share(tensor: torch.Tensor, fake: torch.Tensor) -> bool:
     """Parameters are cloned each (torch/nn/parameter.py), as are tensors whose storage Python does not see."""
-    if isinstance(tensor, nn.Parameter) or wrapper_subclasses.is_wrapper(stand_in):
+    if isinstance(tensor, nn.Parameter) or wrapper_subclasses.is_wrapper(fake):
         return False
-    return stand_in.layout is torch.strided and stand_in.device.type != "meta" and not stand_in.is_quantized
+    return fake.layout is torch.strided and fake.device.type != "meta" and not fake.is_quantized
 
 
 def _within_copied_memory(

@@ -50,7 +50,7 @@ def fake_mode_of(root: nn.Module | None, leaves: Iterable[Any]) -> FakeTensorMod
         if fake._has_symbolic_sizes_strides:
             raise InvalidArguments(
                 f"an input or parameter is a FakeTensor of shape {list(fake.shape)}, whose symbols belong to another "
-                "trace: give real or meta tensors, and say by dynamic_shapes which sizes vary"
+                "trace: give real or meta tensors, and list in dynamic_shapes which sizes vary"
             )
     return next(iter(modes.values()), None)
 

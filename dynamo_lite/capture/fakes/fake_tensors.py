@@ -42,7 +42,7 @@ def storage_key(tensor: torch.Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-class StandIns:
+class FakeFactory:
     """Creates the fake tensors of one recording."""
 
     def __init__(self, fake_mode: FakeTensorMode) -> None:
@@ -62,7 +62,7 @@ class StandIns:
         if isinstance(tensor, FakeTensor):
             return tensor if tensor.fake_mode is self._mode else self._of_another(tensor)
         if wrapper_subclasses.is_wrapper(tensor):
-            return wrapper_subclasses.stand_in(tensor, self.of)
+            return wrapper_subclasses.fake(tensor, self.of)
         if not self._is_simple(tensor):
             return self._of_any(tensor)
         return _fake_like(tensor, self._mode)

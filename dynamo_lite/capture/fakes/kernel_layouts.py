@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor
-from dynamo_lite.capture.fakes.results import made, recipe_of, tensors_among
+from dynamo_lite.capture.fakes.results import make_results, recipe_of, tensors_among
 from dynamo_lite.capture.kernels.eager_errors import NotAsked, on_zeros, shown_number
 
 aten = torch.ops.aten
@@ -63,7 +63,7 @@ def as_eager(
         for like, order in zip(recipe.tensors, orders)
     )
     mode = next(tensor.fake_mode for tensor in given if isinstance(tensor, FakeTensor))
-    return made(recipe._replace(tensors=tuple(likes)), mode, given)
+    return make_results(recipe._replace(tensors=tuple(likes)), mode, given)
 
 
 def as_twins(func: Any, out: Any) -> Any:

@@ -9,7 +9,7 @@ from torch.autograd.graph import increment_version
 
 from dynamo_lite.capture._torch import FakeTensorMode
 from dynamo_lite.capture.fakes import static_cache
-from dynamo_lite.capture.fakes.results import shown, tensors_among
+from dynamo_lite.capture.fakes.results import readable_metadata, tensors_among
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.operator_facts import OperatorFacts
@@ -33,7 +33,7 @@ class KnownResults:
         func = facts.func
         if facts.changes_elements and operator_rules.only_changes(func, args, kwargs, self._env):
             if SHADOW:
-                before = shown(args[0])
+                before = readable_metadata(args[0])
                 return static_cache.MISS, lambda out: operator_rules.check_changed(func, args, before, out)
             increment_version(args[0])
             return args[0], None

@@ -19,7 +19,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
 from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake, without_mode
 
 
-class Like(NamedTuple):
+class TensorMeta(NamedTuple):
     """The metadata of one tensor that an operator returned.
 
     Sizes are numbers; those that a rule returns for symbolic arguments are `operator_rules.sizes.Size`s. `source` is
@@ -41,7 +41,7 @@ class Result(NamedTuple):
     """The tensors that an operator returned: one, or a tuple or list of them (`kind`)."""
 
     kind: type | None
-    tensors: tuple[Like, ...]
+    tensors: tuple[TensorMeta, ...]
 
 
 def recipe_of(
@@ -87,7 +87,7 @@ def tensors_among(values: Sequence[Any]) -> list[torch.Tensor]:
     return found
 
 
-def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], Any]) -> Like | None:
+def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], Any]) -> TensorMeta | None:
     """The recipe for `tensor`; None if there is none."""
     storage = _storage(tensor)
     sharing = [n for n, t in enumerate(given) if _storage(t) == storage]
@@ -100,7 +100,7 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
             return None
     elif not whole and given[source].dtype != tensor.dtype:
         return None
-    return Like(
+    return TensorMeta(
         shape=tuple(map(read, tensor.shape)),
         stride=tuple(map(read, tensor.stride())),
         offset=read(tensor.storage_offset()),
@@ -112,26 +112,26 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
     )
 
 
-def shown(tensor: Any) -> Any:
+def readable_metadata(tensor: Any) -> Any:
     """The part of a tensor's metadata that the program can read, for comparison: sizes by their nodes."""
     numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
     nodes = [number if type(number) is int else number.node for number in numbers]
     return (nodes, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_leaf)
 
 
-def made(result: Result, mode: FakeTensorMode, given: list[torch.Tensor]) -> Any:
+def make_results(result: Result, mode: FakeTensorMode, given: list[torch.Tensor]) -> Any:
     """Fresh FakeTensors by a recipe. given: the tensors among the arguments of the call."""
     if result.kind is None:
         return _make(result.tensors[0], mode, given, False)
     return result.kind([_make(like, mode, given, True) for like in result.tensors])
 
 
-def is_plain_view(like: Like, given: list[torch.Tensor]) -> bool:
+def is_plain_view(like: TensorMeta, given: list[torch.Tensor]) -> bool:
     """Whether this result is a view of a tensor that does not require grad (yet)."""
     return like.source is not None and not like.whole and not given[like.source].requires_grad
 
 
-def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: bool) -> torch.Tensor:
+def _make(like: TensorMeta, mode: FakeTensorMode, given: list[torch.Tensor], several: bool) -> torch.Tensor:
     if like.whole:
         return given[like.source]  # type: ignore[index]
     if like.source is None:
@@ -143,7 +143,7 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
     return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)
 
 
-def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
+def _viewed(source: torch.Tensor, like: TensorMeta) -> torch.Tensor:
     # as_strided of a plain tensor: of a fake tensor, it would dispatch to its class. detach by C++: the Python version
     # of it, found by the dispatcher in Python, takes three times as long as all of this.
     with _AutoDispatchBelowAutograd(), _DisablePythonDispatcher():
@@ -206,7 +206,7 @@ class _NotLeaf(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        raise NoGradient("no gradients flow through the stand-ins of a trace")
+        raise NoGradient("no gradients flow through the fake tensors of a trace")
 
 
 # autograd.Function.apply without its Python part, which checks for functorch and binds default arguments.

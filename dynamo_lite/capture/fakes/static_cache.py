@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
-from dynamo_lite.capture.fakes.results import Result, is_plain_view, made, recipe_of, tensors_among
+from dynamo_lite.capture.fakes.results import Result, is_plain_view, make_results, recipe_of, tensors_among
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, value_of
 from dynamo_lite.torch_internals._torch_dispatch import _C
@@ -200,13 +200,13 @@ def recall(
     given = tensors_among([*args, *kwargs.values()])
     if memory is Memory.GRADIENT_VIEWS and any(is_plain_view(like, given) for like in result.tensors):
         return MISS
-    return made(result, mode, given)
+    return make_results(result, mode, given)
 
 
 class Inexact(InternalError):
     """A recording met something that remembered results do not answer exactly: record it again with fewer of them.
 
-    knows_copies: False where instead the example has to say what `contiguous()` is (kernels/layout_questions.py).
+    knows_copies: False where instead the example decides what `contiguous()` is (kernels/layout_questions.py).
     """
 
     id = "inexact"

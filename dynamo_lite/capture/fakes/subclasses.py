@@ -59,7 +59,7 @@ def has_behaviour(cls: type) -> bool:
     return bool(others) or any(vars(base).keys() - _NO_BEHAVIOUR for base in own)
 
 
-NESTED = "a NestedTensor, whose ragged size is no number: pad it, and pass the lengths beside it"
+NESTED = "a NestedTensor, whose ragged size is not a number: pad it, and pass the lengths beside it"
 """The reason why a tensor of such a class is rejected as an input or as state."""
 
 

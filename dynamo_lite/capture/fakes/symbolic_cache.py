@@ -164,7 +164,7 @@ class SymbolicMemory:
             self._keep(call, entry, requires_grad_of)
 
     def say(self, call: OperatorCall, args: Sequence[Any], kwargs: dict[str, Any], said: Result) -> None:
-        """Store the result of a rule for the call (`Like`s with `Size`s): the next `recall` returns it."""
+        """Store the result of a rule for the call (`TensorMeta`s with `Size`s): the next `recall` returns it."""
         given, env = tensors_among([*args, *kwargs.values()]), self._env
         position = {id(tensor): number for number, tensor in enumerate(_tensors([*args, *kwargs.values()]))}
         outputs = []

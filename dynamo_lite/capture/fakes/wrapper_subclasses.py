@@ -113,7 +113,7 @@ class InnerTensors:
         return None if place is None or place.inner() is not tensor else (place.wrapper, place.name, place.fake)
 
 
-def stand_in(tensor: Any, of: Callable[[torch.Tensor], torch.Tensor], size: Any = None, stride: Any = None) -> Any:
+def fake(tensor: Any, of: Callable[[torch.Tensor], torch.Tensor], size: Any = None, stride: Any = None) -> Any:
     """The fake tensor for a wrapper of real tensors; `of` makes that of an inner tensor."""
     with torch.no_grad(), DisableTorchFunction():
         fake = rebuilt(tensor, of, size, stride)
@@ -124,7 +124,7 @@ def stand_in(tensor: Any, of: Callable[[torch.Tensor], torch.Tensor], size: Any 
     return fake
 
 
-def symbolic_stand_in(tensor: Any, of: Callable[[torch.Tensor, Any], torch.Tensor], sizes: Sequence[Any]) -> Any:
+def symbolic_fake_of_wrapper(tensor: Any, of: Callable[[torch.Tensor, Any], torch.Tensor], sizes: Sequence[Any]) -> Any:
     """The same where sizes are symbols (`sizes`: a policy for each): tensors inside that are as large as the wrapper
     have its symbols, those of another shape have constant sizes. A call with others is refused
     (program/trees/wrapper_inputs.py).
@@ -145,7 +145,7 @@ def symbolic_stand_in(tensor: Any, of: Callable[[torch.Tensor, Any], torch.Tenso
     if not known:
         shapes = ", ".join(f"{name}: {list(t.shape)}" for name, t in tensors.items())
         raise ValueError(f"no tensor inside ({shapes}) has its shape {list(tensor.shape)}: give it constant sizes")
-    return stand_in(tensor, lambda inner: made[id(inner)], known[0].shape, known[0].stride())
+    return fake(tensor, lambda inner: made[id(inner)], known[0].shape, known[0].stride())
 
 
 def _policy(size: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a result of a higher-order operator is computed from: that output of its sub-graphs, not all of its operands.
+"""The values that a result of a higher-order operator is computed from: one output of its sub-graphs, not all operands.
 
 `cond(p, true_graph, false_graph, (x, y))[0]` comes from the first outputs of both graphs, and these from the operands
 that their placeholders stand for.

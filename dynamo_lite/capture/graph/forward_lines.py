@@ -1,6 +1,7 @@
 """The forward operator that an operator of a backward belongs to, by autograd's sequence numbers.
 
-Each operator that requires grad gets autograd nodes with consecutive numbers; the engine says which node it evaluates.
+Each operator that requires grad gets autograd nodes with consecutive numbers; the engine reports which node it
+evaluates.
 """
 
 from __future__ import annotations

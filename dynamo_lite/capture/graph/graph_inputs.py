@@ -14,7 +14,7 @@ from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
 from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.fakes.input_stand_ins import InputStandIns
+from dynamo_lite.capture.fakes.input_fakes import InputFakes
 from dynamo_lite.capture.graph.lifting import (
     Lifted,
     LiftedKind,
@@ -75,14 +75,14 @@ class InputLifter(GraphWriter):
         self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left: its fake tensor here
         self.carried_nodes: dict[fx.Node, fx.Node] = {}
         """Placeholders for tensors of `earlier` → the nodes that they have there."""
-        self._input_stand_ins = InputStandIns(self.fake_mode, self.stand_ins, self.keep)
+        self._input_fakes = InputFakes(self.fake_mode, self.fakes, self.keep)
         self._used_names = set(input_names)
         self._input_names = list(input_names)
         self._add_state()
 
     def _add_state(self) -> None:
         state = [entry for entry in registered_state(self._root) if not self._is_carried(entry)]
-        self.stand_ins.expect(entry.tensor for entry in state)
+        self.fakes.expect(entry.tensor for entry in state)
         prefixes = [("p_" if s.kind is LiftedKind.PARAMETER else "b_", s.fqn) for s in state]
         for entry, name in zip(state, lifted_names(prefixes, self._used_names)):
             self._lift(entry.tensor, entry.kind, entry.fqn, name, entry.persistent)
@@ -104,14 +104,14 @@ class InputLifter(GraphWriter):
         """
         if len(values) != len(self._input_names):
             raise ValueError(f"{len(self._input_names)} input names, but {len(values)} values")
-        self._input_stand_ins.expect(values)
+        self._input_fakes.expect(values)
         results: list[Any] = []
         for name, value, policy in zip(self._input_names, values, policies or [None] * len(values)):
             node = self.placeholder(name)
             self.input_nodes.append(node)
             if isinstance(value, torch.Tensor):
                 self._note_class(value)
-                value = self._input_stand_ins.of(name, value, policy)
+                value = self._input_fakes.of(name, value, policy)
                 self.bind(value, node)
                 self._outside[id(value)] = len(results)
                 self.keep.append(value)
@@ -148,7 +148,7 @@ class InputLifter(GraphWriter):
         self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
     ) -> Lifted:
         self._check_class(tensor, kind, fqn)
-        fake = self._stand_in_of_lifted(tensor, kind, fqn)
+        fake = self._fake_of_lifted(tensor, kind, fqn)
         with self.levels.outermost():
             node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.level.graph._root)
             lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
@@ -161,16 +161,16 @@ class InputLifter(GraphWriter):
                 self.inner_tensors.add(fake, node, tensor)
         return lifted
 
-    def _stand_in_of_lifted(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> torch.Tensor:
+    def _fake_of_lifted(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> torch.Tensor:
         """The fake tensor; rejects a tensor that cannot have one."""
         try:
-            return self.stand_ins.of(tensor)
+            return self.fakes.of(tensor)
         except Exception as error:
             name = type(tensor).__qualname__
             if not wrapper_subclasses.is_wrapper(tensor):
                 raise
             if kind is not LiftedKind.CONSTANT:
-                raise InvalidArguments(f"{fqn} of the module is a {name} without a stand-in: {error}") from error
+                raise InvalidArguments(f"{fqn} of the module is a {name} without a fake tensor: {error}") from error
             raise CaptureError("tensor-subclass", f"{fqn} is a {name}", "use plain tensors", {"name": name}) from error
 
     def _lift_constant(self, tensor: torch.Tensor) -> Lifted:
@@ -232,7 +232,7 @@ class InputLifter(GraphWriter):
         """The fake tensor for a tensor on a registered one's memory; None for any other tensor."""
         if is_functorch_wrapped_tensor(tensor):
             return None
-        fake = self.shared_views.stand_in(tensor, self._constant_fqn(tensor))
+        fake = self.shared_views.fake(tensor, self._constant_fqn(tensor))
         if fake is not None:
             self._carried[id(tensor)] = fake
             self._outside[id(fake)] = None
@@ -309,7 +309,8 @@ class InputLifter(GraphWriter):
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
         """The FakeTensor for `tensor`; a real tensor not seen before becomes a constant input.
 
-        One that requires grad (a parameter of a module outside the tree, say) becomes a parameter of the program.
+        One that requires grad (for example a parameter of a module outside the tree) becomes a parameter of the
+        program.
 
         Raises UnknownTensor for a FakeTensor that was not made by a recorded operator.
         """
@@ -394,7 +395,7 @@ class InputLifter(GraphWriter):
         if tensor.is_conj() or tensor.is_neg():
             return None
         with self.levels.outermost():
-            fake = self.stand_ins.like(tensor)
+            fake = self.fakes.like(tensor)
             fake.requires_grad_(tensor.requires_grad)
         self.carry(fake, former)
         self._carried[id(tensor)] = fake
@@ -424,7 +425,7 @@ class InputLifter(GraphWriter):
             return type(result)(map(self.original, result))
         return result
 
-    def known_stand_in(self, tensor: torch.Tensor) -> torch.Tensor:
+    def known_fake(self, tensor: torch.Tensor) -> torch.Tensor:
         """The fake tensor of a tensor that has been lifted; any other tensor as it is. Records nothing."""
         lifted = self._lifted_by_id.get(id(tensor))
         return lifted.fake if lifted is not None else self._carried.get(id(tensor), tensor)

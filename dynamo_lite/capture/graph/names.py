@@ -38,7 +38,7 @@ def unusable_keyword(name: str) -> str | None:
     A keyword argument keeps its name as a parameter of that code, since callers write it.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
-        return "it is no Python identifier, and the code that torch generates has a parameter of that name"
+        return "it is not a Python identifier, and the code that torch generates has a parameter of that name"
     return HIDDEN if name in _OF_GENERATED_CODE else None
 
 

@@ -41,11 +41,12 @@ class SharedViews:
         return self._memory.overlapping(where)
 
     def is_alone(self, lifted: Lifted) -> bool:
-        """Whether no other tensor that the program has used from outside shows the memory of this one."""
+        """Whether no other tensor that existed before the call and that the program has used shows the memory of this
+        one."""
         where = extent(lifted.tensor)
         return where is not None and all(other is lifted for _, other in self._at(where))
 
-    def stand_in(self, tensor: torch.Tensor, fqn: str | None) -> torch.Tensor | None:
+    def fake(self, tensor: torch.Tensor, fqn: str | None) -> torch.Tensor | None:
         """A view of the fake tensor that has the memory of `tensor`; None for a tensor with memory of its own.
 
         Raises CaptureError if it shares a registered tensor's memory in a way that no operator expresses.
@@ -64,7 +65,7 @@ class SharedViews:
                 return self._view(tensor, lifted, steps)
         for _, lifted in found:
             if lifted.kind is not LiftedKind.CONSTANT:
-                raise refusal(fqn or "a tensor from outside", lifted)
+                raise graph_break(fqn or "a tensor that existed before the call", lifted)
         return None
 
     def _view(self, tensor: torch.Tensor, base: Lifted, steps: list[ViewStep]) -> torch.Tensor:
@@ -91,7 +92,7 @@ def _may_share(base: torch.Tensor, tensor: torch.Tensor) -> bool:
     return not (base.requires_grad or tensor.requires_grad or shows_foreign_memory(tensor))
 
 
-def refusal(target: str, lifted: Lifted) -> CaptureError:
+def graph_break(target: str, lifted: Lifted) -> CaptureError:
     """The error for `target`, which shares memory with a registered tensor."""
     names = {"target": target, "other": f"the {lifted.kind.value} {lifted.fqn}"}
     return CaptureError(

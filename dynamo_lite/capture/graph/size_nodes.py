@@ -270,7 +270,7 @@ class SizeNodes:
                 return self._call(torch.sym_ite, (self._truths[atom], 1, 0), core)
         raise CaptureError(
             "unbound-size",
-            f"the size {core} is no dimension of an input and no operator's result",
+            f"the size {core} is neither a dimension of an input nor an operator's result",
             "pass it as an argument, or take it from a tensor's shape",
             {"size": str(core)},
         )

@@ -102,7 +102,7 @@ def record(
     Raises CaptureError for a function that is not such a module: it has not been traced.
     """
     assert isinstance(op, HigherOrderOperator)
-    fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))
+    fakes = pytree.tree_map(lambda leaf: recorder.fake(_unpacked(leaf)), (args, kwargs))
     recorder.torch_function = op
     _check_packed(op, fakes)
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)

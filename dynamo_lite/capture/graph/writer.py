@@ -13,7 +13,7 @@ from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
-from dynamo_lite.capture.fakes.fake_tensors import StandIns
+from dynamo_lite.capture.fakes.fake_tensors import FakeFactory
 from dynamo_lite.capture.fakes.wrapper_subclasses import InnerTensors
 from dynamo_lite.capture.graph.forward_lines import ForwardLines
 from dynamo_lite.capture.graph.level import Level
@@ -49,7 +49,7 @@ class GraphWriter:
         )  # whether operators' results are taken from static_cache.py where it knows them
         self.forward_lines = ForwardLines()
         self.torch_function: Any = None
-        self.stand_ins = StandIns(fake_mode)
+        self.fakes = FakeFactory(fake_mode)
         self.inner_tensors = InnerTensors()
         self.keep: list[Any] = []  # what identity is taken of must stay alive
         self._function_counts: dict[Any, int] = {}
@@ -155,7 +155,7 @@ class GraphWriter:
         self._bind(tensor, node)
 
     def _bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
-        snapshot = self.stand_ins.input_snapshot if node.op == "placeholder" else self.stand_ins.snapshot
+        snapshot = self.fakes.input_snapshot if node.op == "placeholder" else self.fakes.snapshot
         node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
         self.level.nodes[tensor] = node
         if self.memory is static_cache.Memory.AUTOGRAD and not tensor.is_leaf:
@@ -213,7 +213,7 @@ class GraphWriter:
             raise CaptureError(
                 "symbolic-size",
                 f"the size {value} is a symbol of the FakeTensorMode that the inputs live in",
-                "give real or meta tensors, and say which sizes are dynamic by dynamic_shapes",
+                "give real or meta tensors, and list in dynamic_shapes which sizes are dynamic",
             )
         return constant
 

@@ -74,13 +74,13 @@ class AutocastCache:
                 dtype = torch.get_autocast_dtype(tensor.device.type)
                 _, first = self._cast.setdefault(id(tensor), (tensor, dtype))
                 if id(tensor) in self._changed or first is not dtype:
-                    raise _refusal(func, "an older value" if first is dtype else f"another dtype, {first}")
+                    raise _graph_break(func, "an older value" if first is dtype else f"another dtype, {first}")
         for tensor in written:
             key = storage_key(tensor)
             self._changed.update(id(leaf) for leaf, _ in self._cast.values() if storage_key(leaf) == key)
 
 
-def _refusal(func: OpOverload, what: str) -> CaptureError:
+def _graph_break(func: OpOverload, what: str) -> CaptureError:
     return CaptureError(
         "autocast-cache",
         f"{func} uses a parameter of which autocast keeps a cast of {what}",

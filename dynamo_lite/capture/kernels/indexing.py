@@ -78,13 +78,13 @@ def _is_small_mask(item: torch.Tensor) -> bool:
 
 def _is_constant(recorder: OperatorRecording, mask: torch.Tensor) -> bool:
     """Whether the mask holds the same in each call: C gets to know what."""
-    return recorder.constant_values.of(recorder.stand_in(mask)) is not None
+    return recorder.constant_values.of(recorder.fake(mask)) is not None
 
 
 def _row(recorder: OperatorRecording, mask: torch.Tensor) -> torch.Tensor:
     """The mask with a dimension. There is one for each mask as long as it is not changed: what `x[m]` and `y[m]` take
     is of the same size then."""
-    fake = recorder.stand_in(mask)
+    fake = recorder.fake(mask)
     if fake.is_inference():  # it has no version
         return mask.reshape(1)
     rows = recorder.level.mask_rows

@@ -62,7 +62,7 @@ class LayoutQuestions:
 
     def __init__(self, env: TorchShapeEnv | None, restart: Callable[[Inexact], NoReturn]) -> None:
         self._env, self._restart = env, restart
-        self.asked: set[Asked] = set()
+        self.questions: set[Asked] = set()
         self.unasked: set[str] = set()
         self._open: dict[int, list[_Open]] = {}  # by memory: the dependencies that apply once sharing matters
         self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
@@ -75,7 +75,7 @@ class LayoutQuestions:
 
     def ask(self, question: str, input: int | None = None, dim: int | None = None) -> None:
         """The program depends on a property of the inputs' layout, as `Asked` describes it."""
-        self.asked.add(Asked(question, input, dim))
+        self.questions.add(Asked(question, input, dim))
 
     def expect(self, inputs: Iterable[Any]) -> None:
         """Sets the inputs of the program."""

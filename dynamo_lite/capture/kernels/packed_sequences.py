@@ -116,7 +116,7 @@ def _give_batch(recorder: OperatorRecording, batch_sizes: torch.Tensor) -> None:
     """Tells the rule `pad` how many sequences there are. Where the program has not packed them itself, that is the
     first of the batch sizes."""
     batch = first_of(recorder.level.nodes.get(batch_sizes))
-    vars(recorder.stand_in(batch_sizes))[_BATCH] = batch_sizes[0].item() if batch is None else batch
+    vars(recorder.fake(batch_sizes))[_BATCH] = batch_sizes[0].item() if batch is None else batch
 
 
 def _is_longest(batch_sizes: torch.Tensor, length: Any) -> bool:

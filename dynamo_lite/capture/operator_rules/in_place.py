@@ -13,13 +13,13 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.operands import Operand, contiguous_strides, is_dense
-from dynamo_lite.capture.operator_rules.pointwise import Gives, can_cast, dtype_of, keeps, overload, promoted
+from dynamo_lite.capture.operator_rules.pointwise import ResultDtype, can_cast, dtype_of, keeps, overload, promoted
 from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, fits, same
 
 aten = torch.ops.aten
 
 
-def pointwise(gives: Gives, count: int, self: Operand, *args: Any, **options: Any) -> bool:
+def pointwise(gives: ResultDtype, count: int, self: Operand, *args: Any, **options: Any) -> bool:
     """The first `count` arguments are operands (tensors or numbers), the others options."""
     operands = (self, *args[: count - 1])
     if any(isinstance(value, Operand) for value in (*args[count - 1 :], *options.values())):
@@ -49,7 +49,7 @@ def masked(self: Operand, mask: Operand, value: Any) -> bool:
 
 
 def clamped(self: Operand, min: Any = None, max: Any = None) -> bool:
-    return (min is not None or max is not None) and pointwise(Gives.SAME, 3, self, min, max)
+    return (min is not None or max is not None) and pointwise(ResultDtype.SAME, 3, self, min, max)
 
 
 def _holds(self: Operand, *others: Operand) -> bool:
@@ -81,14 +81,14 @@ def _is_no_zero(stride: Any) -> bool:
 
 
 _UNARY = {
-    Gives.SAME: ("relu_", "neg_", "abs_", "floor_", "ceil_", "round_", "trunc_", "square_"),
-    Gives.SMOOTH: ("silu_", "hardswish_", "hardsigmoid_", "hardtanh_", "leaky_relu_", "elu_", "relu6_"),
-    Gives.FLOAT: ("rsqrt_", "sqrt_", "exp_", "log_", "sin_", "cos_", "tanh_", "sigmoid_", "reciprocal_"),
+    ResultDtype.SAME: ("relu_", "neg_", "abs_", "floor_", "ceil_", "round_", "trunc_", "square_"),
+    ResultDtype.SMOOTH: ("silu_", "hardswish_", "hardsigmoid_", "hardtanh_", "leaky_relu_", "elu_", "relu6_"),
+    ResultDtype.FLOAT: ("rsqrt_", "sqrt_", "exp_", "log_", "sin_", "cos_", "tanh_", "sigmoid_", "reciprocal_"),
 }
 _BINARY = {
-    Gives.SAME: ("add_.Tensor", "add_.Scalar", "sub_.Tensor", "sub_.Scalar", "mul_.Tensor", "mul_.Scalar"),
-    Gives.FLOAT: ("div_.Tensor", "div_.Scalar"),
-    Gives.BITS: ("bitwise_and_.Tensor", "bitwise_or_.Tensor", "__iand__.Tensor", "__ior__.Tensor"),
+    ResultDtype.SAME: ("add_.Tensor", "add_.Scalar", "sub_.Tensor", "sub_.Scalar", "mul_.Tensor", "mul_.Scalar"),
+    ResultDtype.FLOAT: ("div_.Tensor", "div_.Scalar"),
+    ResultDtype.BITS: ("bitwise_and_.Tensor", "bitwise_or_.Tensor", "__iand__.Tensor", "__ior__.Tensor"),
 }
 
 RULES: dict[Any, Callable[..., bool]] = {

@@ -38,7 +38,7 @@ def can_cast(source: torch.dtype, to: torch.dtype) -> bool:
         return torch.can_cast(source, to)
 
 
-class Gives(enum.Enum):
+class ResultDtype(enum.Enum):
     """Which dtype comes of the promoted one, and which promoted dtypes there are rules for."""
 
     SAME = "the same, of numbers"
@@ -49,7 +49,7 @@ class Gives(enum.Enum):
     TRUTH = "bool, of what the operands are as bools"
 
 
-def elementwise_rule(gives: Gives, count: int, in_order: bool, *args: Any, **options: Any) -> Outs:
+def elementwise_rule(gives: ResultDtype, count: int, in_order: bool, *args: Any, **options: Any) -> Outs:
     """The first `count` arguments are operands (tensors or numbers), the others options.
 
     in_order: torch goes by the layout of the first operand before that of the second.
@@ -60,7 +60,7 @@ def elementwise_rule(gives: Gives, count: int, in_order: bool, *args: Any, **opt
         return None
     common = promoted(operands)
     dtype = None if common is None else dtype_of(gives, common)
-    works_on = torch.bool if gives is Gives.TRUTH else dtype if gives is Gives.FLOAT else common
+    works_on = torch.bool if gives is ResultDtype.TRUTH else dtype if gives is ResultDtype.FLOAT else common
     layout = elementwise(tensors, _works_on(works_on, tensors), in_order)
     if common is None or dtype is None or layout is None or not keeps(options.get("alpha", 1), common):
         return None
@@ -77,16 +77,16 @@ def keeps(number: Any, common: torch.dtype) -> bool:
     return type(number) is int or (type(number) is float and common.is_floating_point)
 
 
-def dtype_of(gives: Gives, common: torch.dtype) -> torch.dtype | None:
-    if gives is Gives.BOOL or gives is Gives.TRUTH:
+def dtype_of(gives: ResultDtype, common: torch.dtype) -> torch.dtype | None:
+    if gives is ResultDtype.BOOL or gives is ResultDtype.TRUTH:
         return torch.bool
-    if gives is Gives.BITS:
+    if gives is ResultDtype.BITS:
         return None if common.is_floating_point else common
     if common is torch.bool:
         return None
-    if gives is Gives.FLOAT and not common.is_floating_point:
+    if gives is ResultDtype.FLOAT and not common.is_floating_point:
         return torch.get_default_dtype()
-    return None if gives is Gives.SMOOTH and not common.is_floating_point else common
+    return None if gives is ResultDtype.SMOOTH and not common.is_floating_point else common
 
 
 def promoted(values: Sequence[Any]) -> torch.dtype | None:
@@ -128,12 +128,12 @@ def clamp(self: Operand, min: Any = None, max: Any = None) -> Outs:
     """aten.clamp.default and clamp.Tensor"""
     if (min is None and max is None) or (has(self.shape, 1) and not is_settled(self)):
         return None
-    return elementwise_rule(Gives.SAME, 3, False, self, min, max)
+    return elementwise_rule(ResultDtype.SAME, 3, False, self, min, max)
 
 
 def divided(self: Any, other: Any, *, rounding_mode: str | None) -> Outs:
     """aten.div.Tensor_mode and div.Scalar_mode"""
-    return elementwise_rule(Gives.FLOAT if rounding_mode is None else Gives.SAME, 2, False, self, other)
+    return elementwise_rule(ResultDtype.FLOAT if rounding_mode is None else ResultDtype.SAME, 2, False, self, other)
 
 
 def where(condition: Operand, self: Any, other: Any) -> Outs:
@@ -157,36 +157,36 @@ def masked_fill(self: Operand, mask: Operand, value: Any) -> Outs:
 
 
 _UNARY = {
-    Gives.SAME: ("relu", "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "square"),
-    Gives.BITS: ("bitwise_not",),
-    Gives.SMOOTH: (
+    ResultDtype.SAME: ("relu", "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "square"),
+    ResultDtype.BITS: ("bitwise_not",),
+    ResultDtype.SMOOTH: (
         "gelu", "silu", "mish", "hardswish", "hardsigmoid", "hardtanh", "relu6", "leaky_relu", "elu", "selu",
         "softplus", "log_sigmoid",
     ),
-    Gives.FLOAT: (
+    ResultDtype.FLOAT: (
         "rsqrt", "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
         "atan", "sinh", "cosh", "tanh", "sigmoid", "reciprocal", "erf", "erfc",
     ),
-    Gives.BOOL: ("isnan", "isinf", "isfinite"),
-    Gives.TRUTH: ("logical_not",),
+    ResultDtype.BOOL: ("isnan", "isinf", "isfinite"),
+    ResultDtype.TRUTH: ("logical_not",),
 }  # fmt: skip
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _BINARY = {
-    Gives.SAME: (
+    ResultDtype.SAME: (
         "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "mul.Tensor", "mul.Scalar", "rsub.Tensor",
         "rsub.Scalar", "maximum.default", "minimum.default", "max.other", "min.other", "pow.Tensor_Scalar",
         "pow.Tensor_Tensor", "pow.Scalar", "remainder.Tensor", "remainder.Scalar", "fmod.Tensor", "fmod.Scalar",
         "clamp_min.default", "clamp_max.default",
     ),
-    Gives.BITS: (
+    ResultDtype.BITS: (
         "bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "bitwise_and.Scalar", "bitwise_or.Scalar",
         "bitwise_xor.Scalar", "__and__.Tensor", "__or__.Tensor", "__xor__.Tensor", "__and__.Scalar", "__or__.Scalar",
         "__xor__.Scalar",
     ),
-    Gives.FLOAT: ("div.Tensor", "div.Scalar", "true_divide.Tensor", "true_divide.Scalar", "atan2.default"),
-    Gives.BOOL: tuple(f"{name}.{kind}" for name in _COMPARISONS for kind in ("Tensor", "Scalar")),
-    Gives.TRUTH: ("logical_and.default", "logical_or.default", "logical_xor.default"),
+    ResultDtype.FLOAT: ("div.Tensor", "div.Scalar", "true_divide.Tensor", "true_divide.Scalar", "atan2.default"),
+    ResultDtype.BOOL: tuple(f"{name}.{kind}" for name in _COMPARISONS for kind in ("Tensor", "Scalar")),
+    ResultDtype.TRUTH: ("logical_and.default", "logical_or.default", "logical_xor.default"),
 }  # fmt: skip
 
 _TURNED = ("rsub", "atan2", "fmod", "remainder", "pow", "clamp_min", "clamp_max")

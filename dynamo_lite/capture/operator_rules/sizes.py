@@ -43,7 +43,7 @@ class Size:
     __bool__ = __int__ = __index__
 
     # -- arithmetic
-    def made(self, node: Int) -> Any:
+    def with_node(self, node: Int) -> Any:
         constant = node.as_constant()
         return type(self)(self.env, node) if constant is None else constant
 
@@ -57,31 +57,31 @@ class Size:
         return self.env.memo.decide(ge(self.node, 2)) is False
 
     def __add__(self, other: Any) -> Any:
-        return self.made(self.node + _node(other))
+        return self.with_node(self.node + _node(other))
 
     def __mul__(self, other: Any) -> Any:
-        return self.made(self.node * _node(other))
+        return self.with_node(self.node * _node(other))
 
     __radd__, __rmul__ = __add__, __mul__
 
     def __sub__(self, other: Any) -> Any:
-        return self.made(self.node - _node(other))
+        return self.with_node(self.node - _node(other))
 
     def __rsub__(self, other: Any) -> Any:
-        return self.made(_node(other) - self.node)
+        return self.with_node(_node(other) - self.node)
 
     def __neg__(self) -> Any:
-        return self.made(-self.node)
+        return self.with_node(-self.node)
 
     def __floordiv__(self, other: Any) -> Any:
         divisor = _node(other)
         if divisor.as_constant() is None:
-            if not self.made(divisor) >= 1:
+            if not self.with_node(divisor) >= 1:
                 raise Undecided
             exact, rest = take_out(self.node, divisor)  # the form of `//` uses declared ranges: the facts are stronger
             if not rest.terms and not rest.const:
-                return self.made(exact)
-        return self.made(self.node // divisor)
+                return self.with_node(exact)
+        return self.with_node(self.node // divisor)
 
     def __mod__(self, other: Any) -> Any:
         return self - (self // other) * other
@@ -102,13 +102,13 @@ class Size:
             return True
         constant = node.as_constant()
         if constant is None:
-            return self._unlike(node)
+            return self._differs(node)
         low, high = declared(self.node)
         if not low <= constant <= high or self.env.memo.decide(eq(self.node, node)) is False:
             return False
         return self._undecided(eq(self.node, node))
 
-    def _unlike(self, node: Int) -> bool:
+    def _differs(self, node: Int) -> bool:
         """Whether this is an expression that is not plainly the same."""
         raise Undecided
 
@@ -149,11 +149,11 @@ class LayoutSize(Size):
         super().__init__(env, node)
         self.large = large
 
-    def made(self, node: Int) -> Any:
+    def with_node(self, node: Int) -> Any:
         constant = node.as_constant()
         return LayoutSize(self.env, node, self.large) if constant is None else constant
 
-    def _unlike(self, node: Int) -> bool:
+    def _differs(self, node: Int) -> bool:
         relation = eq(self.node, node)
         answer = self.env.memo.decide(relation)
         return self._undecided(relation) if answer is None else answer
@@ -183,7 +183,7 @@ def _from_front(given: Any, size: Any) -> Any:
     known = _is_natural(given)
     if known is not None:
         return given if known else given + size
-    return given.made(ite(ge(given.node, 0), given.node, _node(given + size)))
+    return given.with_node(ite(ge(given.node, 0), given.node, _node(given + size)))
 
 
 def greatest(one: Any, other: Any) -> Any:
@@ -197,7 +197,7 @@ def least(one: Any, other: Any) -> Any:
     known = _is_natural(difference)
     if known is not None:
         return one if known else other
-    return difference.made(minimum(_node(one), _node(other)))
+    return difference.with_node(minimum(_node(one), _node(other)))
 
 
 def _is_natural(number: Any) -> bool | None:
@@ -274,4 +274,6 @@ def at_least_one(size: Any) -> Any:
     """max(size, 1), as used in strides: without the max for a product of symbols, as for the environment."""
     if not isinstance(size, Size):
         return max(size, 1)
-    return size if size.env.is_size(size.node) else size.made(size.env.core.simplify(maximum(size.node, as_int(1))))
+    if size.env.is_size(size.node):
+        return size
+    return size.with_node(size.env.core.simplify(maximum(size.node, as_int(1))))

@@ -18,7 +18,7 @@ import torch
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.fakes.results import Like, Result, base_of, recipe_of, shown, tensors_among
+from dynamo_lite.capture.fakes.results import Result, TensorMeta, base_of, readable_metadata, recipe_of, tensors_among
 from dynamo_lite.capture.operator_rules import (
     attention,
     casts,
@@ -150,9 +150,10 @@ def only_changes(
 
 
 def check_changed(func: OpOverload, args: Sequence[Any], before: Any, out: Any) -> None:
-    """Holds `only_changes` against the operator, which has run. before: its first argument then (`results.shown`)."""
-    if out is not args[0] or shown(out) != before:
-        raise InternalError(f"the rule for {func} says that it only changes {before}, and torch gives {shown(out)}")
+    """Hold `only_changes` against the operator, which has run. before: `readable_metadata` of its first argument."""
+    if out is not args[0] or readable_metadata(out) != before:
+        now = readable_metadata(out)
+        raise InternalError(f"by the rule for {func} it only changes {before}, and torch returns {now}")
 
 
 def check(
@@ -172,7 +173,8 @@ def check(
     except Undecided:
         agree = False
     if not agree:
-        raise InternalError(f"the rule for {func} says {said}, and torch {[*map(shown, tensors_among([out]))]}")
+        returned = [*map(readable_metadata, tensors_among([out]))]
+        raise InternalError(f"the rule for {func} returns {said}, and torch {returned}")
     demanded = [] if env is None or is_wider else env.core.facts[facts:]
     if demanded:
         raise InternalError(f"the rule for {func} says {said}, and torch demands {[*map(str, demanded)]}")
@@ -182,7 +184,7 @@ def _under_facts(said: Result, env: TorchShapeEnv) -> Result:
     """The result of a rule, simplified by the current facts."""
 
     def now(value: Any) -> Any:
-        return value.made(env.core.simplify(value.node)) if isinstance(value, Size) else value
+        return value.with_node(env.core.simplify(value.node)) if isinstance(value, Size) else value
 
     likes = [
         like._replace(shape=(*map(now, like.shape),), stride=(*map(now, like.stride),), offset=now(like.offset))
@@ -244,10 +246,10 @@ def _described(
     return value
 
 
-def _like(out: Out, device: torch.device, grows: bool) -> Like:
+def _like(out: Out, device: torch.device, grows: bool) -> TensorMeta:
     source = out.source
     if source is None:
         requires_grad = grows and out.differentiable and out.dtype.is_floating_point
-        return Like(out.shape, out.stride, out.offset, out.dtype, device, requires_grad, None, False)
+        return TensorMeta(out.shape, out.stride, out.offset, out.dtype, device, requires_grad, None, False)
     requires_grad = source.requires_grad and out.differentiable
-    return Like(out.shape, out.stride, out.offset, out.dtype, device, requires_grad, source.number, out.whole)
+    return TensorMeta(out.shape, out.stride, out.offset, out.dtype, device, requires_grad, source.number, out.whole)

@@ -50,10 +50,11 @@ from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.frames.generators import frame_of, give_up
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.strings.deferred_str import texts_in
+from dynamo_lite.tracing.strings.deferred_str import known_words, texts_in
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, items_of
@@ -87,7 +88,7 @@ class Branch:
         self.at = self.frame.pc - 1
         self.callees = self.calls_between()
         self.base = FrameState.of(self.frame, self.callees)
-        self.made: list[Side] = []
+        self.run_sides: list[Side] = []
         self.goes_on_in: Any = None  # the frame, if it is a caller's
         self.raises: BaseException | None = None  # what both sides raise
         self.flow: FlowGraph = flow_of(self.frame.info)
@@ -97,12 +98,24 @@ class Branch:
         self.reads = FirstReads.of(self.tracer.reads)
         self.choice: Callable[[Any, Any], Any] | None = None
         if self.of_sizes and self.relation is not None:
-            self.choice = ConditionalValue(env, self.relation).one
+            self.choice = self._chooser(ConditionalValue(env, self.relation).one)
+
+    def _chooser(self, one: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Return a function that merges two numbers into one expression; into None where a side has made one of them:
+        the operator gives that."""
+        env: Any = self.tracer.recorder.env
+        before = set(env.core.symbols.values())
+
+        def chosen(left: Any, right: Any) -> Any:
+            symbols = {s for n in (left, right) if type(n) in SYMBOLIC for s in symbols_of(env.unwrap(n))}
+            return one(left, right) if symbols <= before else None
+
+        return chosen
 
     def capture(self) -> Any:
         """Run both sides, merge them, and continue after the join. Returns the result of the jump's handler."""
         try:
-            with self.tracer.ways.of(self.tracer, self.frame, self.at):
+            with self.tracer.path_counter.of(self.tracer, self.frame, self.at):
                 answer = reported(self.tracer.recorder, self._capture)
         finally:
             if not self.of_sizes:  # else the frame may be put back to `base` (of_sizes.py)
@@ -116,7 +129,7 @@ class Branch:
     def let_go(self) -> None:
         """End the branch: objects that it kept alive may die when the program drops them."""
         self.base.let_go()
-        for side in self.made:
+        for side in self.run_sides:
             side.let_go()
 
     def go_on(self, merged: Merged) -> Any:
@@ -167,7 +180,7 @@ class Branch:
             if merged is not None:
                 break
             facts.forget()
-            if joins.unlike is not None:
+            if joins.difference is not None:
                 done, answer = self._captured_in_caller()
                 if done:
                     joins.note_merged(IN_CALLER)
@@ -206,7 +219,7 @@ class Branch:
                 if frame is not None and id(frame) in left.over:
                     give_up(frame)  # each side has run what it runs at its end
         for copy in (*left.copies, *right.copies) if tracer.watches else ():
-            tracer.watches[-1].made(copy)  # in a variable from here on; a side around may move it on
+            tracer.watches[-1].on_made(copy)  # in a variable from here on; a side around may move it on
         tracer.branches.note(self, at, merged.merge, made)
 
     def _captured_in_caller(self) -> tuple[bool, Any]:
@@ -226,10 +239,12 @@ class Branch:
         at = self.predicate, self.starts, self.kept
         outer = _InCaller(tracer, caller.frame, *at, self, caller.modules, of_sizes=self.of_sizes)
         outer.condition = self.condition
+        facts = FactsOfSides(tracer)
         try:
-            with tracer.ways.of(tracer, outer.frame, outer.at):
+            with tracer.path_counter.of(tracer, outer.frame, outer.at):
                 answer = outer._capture()
         except NoJoin:
+            facts.forget()
             return False, None
         finally:
             outer.let_go()
@@ -275,10 +290,10 @@ class Branch:
     def sides(self, join: int) -> dict[bool, Side]:
         """Both sides, run up to `join`."""
         tracer = self.tracer
-        tracer.ways.count(tracer)
+        tracer.path_counter.count(tracer)
         if tracer.depth >= DEPTH:
             unrolled = tracer.unrolled or "a loop that is left from within, by return or break, is unrolled"
-            why = f"more than {DEPTH} branches lie in one another ({unrolled})"
+            why = f"more than {DEPTH} branches are nested ({unrolled})"
             tracer.refuse("branch-unsupported", why=why)
         stops = {join} - {END} | (self.around.stops if self.around is not None else set())
         sides: dict[bool, Side] = {}
@@ -293,7 +308,7 @@ class Branch:
                 sides[truth] = run_side(tracer, self.frame, self.base, begin, stops, assumed, merges=merges)
             finally:
                 del tracer.known[known:]
-            self.made.append(sides[truth])
+            self.run_sides.append(sides[truth])
         return sides
 
     def assumed(self, truth: bool) -> Any:
@@ -360,7 +375,10 @@ def _words(error: Any, frame: Any) -> str:
     text = ""
     if _rests_on_data(error.args):
         text = next((value for value in error.args if type(value) is str), "")
-    elif not texts_in(error.args):
+    elif unread := texts_in(error.args):
+        text = known_words(unread[0])
+        text = text if text.strip(" .") else ""
+    else:
         text = BaseException.__str__(error) if type(type(error).__str__) is FunctionType else str(error)
     return text or f"raised in {frame.code.co_name}"
 

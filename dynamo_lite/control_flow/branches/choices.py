@@ -147,7 +147,7 @@ def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
         frame.stack[-1] = low
         return NOT_HANDLED
     if any(symbols_of(env.unwrap(key)) & loop.numbers for loop in tracer.loops):
-        tracer.refuse("branch-unsupported", why="the number of a round chooses an item")
+        tracer.refuse("branch-unsupported", why="the number of an iteration chooses an item")
     at = frame.pc - 1
     return _Half(tracer, frame, key <= (low + high) // 2, {True: at, False: at}, None, _are_values(container)).capture()
 

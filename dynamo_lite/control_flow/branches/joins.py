@@ -13,7 +13,7 @@ from dynamo_lite.control_flow.gradients import requires_grad
 from dynamo_lite.control_flow.interfaces import Forked
 from dynamo_lite.control_flow.states import CannotMerge, HeldElsewhere, JoinsLater, Side, SizesDiffer, StateDiffers
 from dynamo_lite.interpreter.flow import END, FlowGraph
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 
 _CARRIED_ON = 100
 """Up to so many runs of sides a choice is carried on past a join that leaves a variable unmerged."""
@@ -27,8 +27,8 @@ class Joins:
     """The joins of one branch, tried from the nearest on until the sides can be merged.
 
     If none succeeds, the nearest is used: variables that cannot be merged there raise an error when they are read.
-    `problem` is a conflict there other than in variables. `unlike`: why the results that both sides return cannot be
-    merged, if the sides may continue in the caller; None again once they did.
+    `problem` is a conflict there other than in variables. `difference`: why the results that both sides return cannot
+    be merged, if the sides may continue in the caller; None again once they did.
 
     The branches within a side are run again whenever an enclosing branch tries another join. The join at which each of
     them was merged is therefore saved (`tracer.merged_at`, by the point of the program) and tried first.
@@ -41,7 +41,7 @@ class Joins:
         self.last_time = branch.tracer.merged_at.get(self.key)
         self.at = self.first if self.last_time in (None, IN_CALLER) else self.last_time
         self.problem: CannotMerge | None = None
-        self.unlike: CannotMerge | None = None
+        self.difference: CannotMerge | None = None
         self.number = 0
         self.is_last = False
         self.stays = False
@@ -63,18 +63,18 @@ class Joins:
                 self.problem = error
             may_help = error.id == "branch-differs" or isinstance(error, HeldElsewhere)
             if left.pc == right.pc == END and may_help and not (self.stays or self.is_enough()):
-                self.unlike = error
+                self.difference = error
                 return None
             if self.is_last or self.first == END:
                 self._refuse(self.problem or error)
             on_stack = error.on_stack
         else:
             unmergeable = merged.unmergeable
-            unlike = merged.unlike or self._gradient(merged)
-            if unlike and not unmergeable and self._may_go_on():
+            difference = merged.difference or self._gradient(merged)
+            if difference and not unmergeable and self._may_go_on():
                 if self.at == END:
                     why = "it is set on one side only"
-                    self.unlike = StateDiffers("branch-differs", what=f"{unlike} different", why=why)
+                    self.difference = StateDiffers("branch-differs", what=f"{difference} different", why=why)
                 else:
                     self.at = END
                 return None
@@ -86,11 +86,11 @@ class Joins:
     def _gradient(self, merged: Merged) -> str:
         """A result with a gradient, if the autograd engine asks for it: no operator has an autograd graph in a trace;
         each side has its own."""
-        unlike = self.branch.tracer.own(UnlikeSides)
+        differences = self.branch.tracer.own(SideDifferences)
         results = (value for pair in merged.merge.pairs for value in (pair.left, pair.right))
         joined = torch.is_grad_enabled() and requires_grad(results)
-        unlike.joined |= joined
-        return "a gradient" if joined and unlike.carries_gradients else ""
+        differences.joined |= joined
+        return "a gradient" if joined and differences.carries_gradients else ""
 
     def _may_go_on(self) -> bool:
         """Whether the state of a feature that cannot be merged may be carried on: to the end of the function, or in the
@@ -109,7 +109,7 @@ class Joins:
     def move(self, later: JoinsLater) -> None:
         """Move the join: a branch within a side joins after `at`."""
         if later.in_caller:
-            self.unlike, self._is_around = CannotMerge("branch-differs"), True
+            self.difference, self._is_around = CannotMerge("branch-differs"), True
         else:
             self.last_time, self.at = None, later.at
 
@@ -120,8 +120,8 @@ class Joins:
 
     def stay(self) -> None:
         """The sides cannot be run on in the caller, or that does not help."""
-        assert self.unlike is not None
-        error, self.unlike, self.stays = self.unlike, None, True
+        assert self.difference is not None
+        error, self.difference, self.stays = self.difference, None, True
         if self._is_around:
             self._is_around = False
             return
@@ -142,7 +142,7 @@ class Joins:
 
     def is_enough(self) -> bool:
         """Whether sides were run so often that no choice is carried on any more."""
-        return self.branch.tracer.ways.runs > _CARRIED_ON
+        return self.branch.tracer.path_counter.runs > _CARRIED_ON
 
     def _later(self, unmergeable: list[int], on_stack: bool) -> None:
         """Join where the values that differ are dead; if that does not help, at the first join again."""

@@ -13,6 +13,7 @@ import torch
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.branches.whole_program import is_before_program
+from dynamo_lite.control_flow.facts import FactsOfSides
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import CannotMerge
 from dynamo_lite.errors import InternalError
@@ -47,7 +48,7 @@ def on_branch(
     starts = {jumps_if: target, not jumps_if: at + 1}
     predicate = value if type(value) is torch.SymBool else value != 0
     branch = Branch(tracer, frame, predicate, starts, (jumps_if, value) if keeps else None, of_sizes=True)
-    broken = tracer.broken
+    broken, facts = tracer.broken, FactsOfSides(tracer)
     tracer.of_sizes += 1
     try:
         return branch.capture()
@@ -55,6 +56,7 @@ def on_branch(
         if isinstance(error, Abort) and (broken is not None or isinstance(error.error, InternalError)):
             raise
         tracer.broken = None
+        facts.forget()
         tracer.left_to_example.add(place)
         compared.note_left(relation)
         tracer.vm.frame = frame

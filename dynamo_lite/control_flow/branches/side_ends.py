@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forked, Forking
-from dynamo_lite.control_flow.lists.unlike import plan_list
+from dynamo_lite.control_flow.lists.unequal import plan_list
 from dynamo_lite.control_flow.loops.left_values import fill
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap
 from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.replaced import Replaced
-from dynamo_lite.control_flow.states import Goes, LeftFromWithin, OpenLoop, Side, cannot_merge
+from dynamo_lite.control_flow.states import LeftFromWithin, LoopTest, OpenLoop, Side, cannot_merge
 from dynamo_lite.control_flow.undoing.iterators import is_copied, is_iterator, runs_at_its_end
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
@@ -33,9 +33,9 @@ class Merged:
     features: list[MergedState]
 
     @property
-    def unlike(self) -> str:
+    def difference(self) -> str:
         """The part of a feature's state that no operator gives, if there is one."""
-        return next((state.unlike for state in self.features if state.unlike), "")
+        return next((state.difference for state in self.features if state.difference), "")
 
 
 def merge_sides(branch: Forked, left: Side, right: Side, carries_sizes: bool = False) -> Merged:
@@ -50,7 +50,7 @@ def merge_sides(branch: Forked, left: Side, right: Side, carries_sizes: bool = F
         if one != other:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
     assert left.state is not None and right.state is not None
-    merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
+    merge = Merge(lambda obj: id(obj) in left.new or id(obj) in right.new)
     merge.choice = branch.choice
     merge.carries_sizes = carries_sizes and branch.choice is None
     over = [callee for callee, _ in branch.callees]
@@ -125,32 +125,32 @@ def _plan_test(
 
     def again() -> None:
         plan.put()
-        frame.stack.append(Goes(test(), tuple(way() for way in left_by)))
+        frame.stack.append(LoopTest(test(), tuple(way() for way in left_by)))
 
     return again, plan.unmergeable
 
 
 def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
-    """Push whether the loop continues (`Goes`): False for a side that has left it."""
+    """Push whether the loop continues (`LoopTest`): False for a side that has left it."""
     assert side.state is not None
     stack, none = side.state.stack, loop.left_by(None)
     if side.pc == loop.leave:
         side.left_at = side.pc
-        stack.append(Goes(False, none))
+        stack.append(LoopTest(False, none))
     elif side.pc in loop.exits:
         above = stack[loop.height :]
         if not all(map(is_iterator, above)) or loop.iterators.setdefault(side.pc, len(above)) != len(above):
             raise LeftFromWithin  # out of a `with`: what is on the stack is used
         side.left_at = side.pc
-        stack[loop.height :] = [Goes(False, loop.left_by(side.pc))]
-    elif side.pc in loop.again and not (stack and type(stack[-1]) is Goes):
+        stack[loop.height :] = [LoopTest(False, loop.left_by(side.pc))]
+    elif side.pc in loop.again and not (stack and type(stack[-1]) is LoopTest):
         if loop.next_test is not None:
-            stack[-1] = Goes(loop.next_test(), none)
+            stack[-1] = LoopTest(loop.next_test(), none)
         elif loop.truth_on[side.pc]:
-            stack[-1] = Goes(stack[-1], none, stack[-1], True)
+            stack[-1] = LoopTest(stack[-1], none, stack[-1], True)
         else:
             with tracer.recorder.levels.resumed(side.level):
-                stack[-1] = Goes(tracer.predicates.negated(stack[-1]), none, stack[-1], False)
+                stack[-1] = LoopTest(tracer.predicates.negated(stack[-1]), none, stack[-1], False)
     elif side.pc not in loop.again:
         return
     side.pc = min(loop.again)

@@ -15,18 +15,18 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 
 
-def _either_way(program: Any, args: Any, kwargs: Any, conditions: Any) -> Any:
+def _either_side(program: Any, args: Any, kwargs: Any, conditions: Any) -> Any:
     if not conditions:
         return program(*args, **kwargs)
     if conditions[0]:
-        return _either_way(program, args, kwargs, conditions[1:])
+        return _either_side(program, args, kwargs, conditions[1:])
     else:
-        return _either_way(program, args, kwargs, conditions[1:])
+        return _either_side(program, args, kwargs, conditions[1:])
 
 
 def is_before_program(frame: Any) -> bool:
     """Whether a frame is the one that evaluates the condition before the program begins."""
-    return frame.code is _either_way.__code__
+    return frame.code is _either_side.__code__
 
 
 def split_by(conditions: Sequence[Bool]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def split_by(conditions: Sequence[Bool]) -> Callable[..., Any]:
         for condition in conditions:
             mapping: dict[Atom, Int] = {symbol: ours[symbol.name].as_int() for symbol in symbols_of(condition)}
             asked.append(env.wrap(substitute(condition, mapping)))
-        tracer.interpret(tracer.interpreted | {_either_way.__code__})
-        return tracer.vm.enter(_either_way, (program, args, kwargs, tuple(asked)), {})
+        tracer.interpret(tracer.interpreted | {_either_side.__code__})
+        return tracer.vm.enter(_either_side, (program, args, kwargs, tuple(asked)), {})
 
     return enter

@@ -5,7 +5,7 @@ items: the first item is computed at once, and the iterator goes on with the oth
     total = next(pieces).sum(0)
     for piece in pieces: ...
 
-A generator that has given its first item is left as one that begins with the second, which its code cannot tell.
+A generator that has given its first item is left as one that begins with the second, which its code cannot see.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import consumed
-from dynamo_lite.control_flow.items.computed import rounds_of_expression
+from dynamo_lite.control_flow.items.computed import iterations_of_expression
 from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.lists.slices import Span, sliced
-from dynamo_lite.control_flow.loops.counted import Counter, Rounds
+from dynamo_lite.control_flow.loops.counted import Counter, Iterations
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 
 Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 def _iter(tracer: Forking, value: Any) -> Any:
-    rounds = value.rounds() if isinstance(value, GrownList) else None
-    return NOT_HANDLED if rounds is None else consumed.as_generator(tracer, rounds)
+    iterations = value.iterations() if isinstance(value, GrownList) else None
+    return NOT_HANDLED if iterations is None else consumed.as_generator(tracer, iterations)
 
 
 def _next(tracer: Forking, value: Any) -> Any:
     if type(value) is not GeneratorType or tracer.depth or tracer.loops:
-        return NOT_HANDLED  # a side or a round that is undone would not put the generator back
+        return NOT_HANDLED  # a side or an iteration that is undone would not put the generator back
     frame = consumed.unstarted(value)
     if frame is None:
         return NOT_HANDLED
     held = frame.locals[0]
-    rounds = held if consumed.is_of_rounds(frame) else rounds_of_expression(tracer, value)
+    iterations = held if consumed.is_of_iterations(frame) else iterations_of_expression(tracer, value)
     of = held.of if isinstance(held, Counter) else held
-    if rounds is None or not isinstance(of, Rounds) or of.computes:
+    if iterations is None or not isinstance(of, Iterations) or of.computes:
         return NOT_HANDLED
     if not of.count >= 1:  # a guard, if it is not a fact
         return NOT_HANDLED
     tracer.made_list = True
-    item = rounds.item(0)
+    item = iterations.item(0)
     later = sliced(tracer, of, Span(1, of.count, 1, of.count - 1))
     frame.locals[0] = Counter(later) if isinstance(held, Counter) else later
     return item

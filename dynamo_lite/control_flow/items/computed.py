@@ -1,6 +1,6 @@
-"""Rounds whose items the program computes: `map(f, x.split(4))`, a generator that a `for` statement goes over.
+"""Iterations whose items the program computes: `map(f, x.split(4))`, a generator that a `for` statement goes over.
 
-An item is computed at the beginning of its round, where CPython's `next` computes it.
+An item is computed at the beginning of its iteration, where CPython's `next` computes it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items.consumed import as_function, take, unstarted
 from dynamo_lite.control_flow.lists.grown import GrownList
-from dynamo_lite.control_flow.loops.counted import Counter, Rounds, ZippedRounds
+from dynamo_lite.control_flow.loops.counted import Counter, Iterations, ZippedIterations
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED, Frame
 from dynamo_lite.interpreter.frames.generators import frame_of, make_generator, run_to
 from dynamo_lite.value_types import MUTABLE_CONTAINERS
 
 
-def filtered(tracer: Forking, function: Any, of: Rounds) -> Any:
-    """filter(function, of), which is a generator, since not each round gives an item."""
+def filtered(tracer: Forking, function: Any, of: Iterations) -> Any:
+    """filter(function, of), which is a generator, since not each iteration gives an item."""
     made: Any = _filtered
     return tracer.vm.interpret_function(made, (function, of))
 
@@ -40,10 +40,10 @@ def _mapped(function: Any, rows: Any) -> Any:
         yield function(*row)
 
 
-class ComputedRounds(Rounds):
-    """Rounds numbered like those of `of`."""
+class ComputedIterations(Iterations):
+    """Iterations numbered like those of `of`."""
 
-    def __init__(self, tracer: Forking, of: Rounds) -> None:
+    def __init__(self, tracer: Forking, of: Iterations) -> None:
         super().__init__(tracer, of.count)
         self.of = of
         tracer.made_list = True  # where this is refused, it is tried with the example's lengths
@@ -59,7 +59,7 @@ class ComputedRounds(Rounds):
         try:
             return self.computed(at)
         except Exception as error:
-            self.refuse(f"a round of the loop raises ({type(error).__name__}: {error})")
+            self.refuse(f"an iteration of the loop raises ({type(error).__name__}: {error})")
 
     def computed(self, at: Any) -> Any:
         """Item number `at`, by the program's code."""
@@ -69,10 +69,10 @@ class ComputedRounds(Rounds):
         self.tracer.refuse("branch-unsupported", why=why)
 
 
-class MappedRounds(ComputedRounds):
+class MappedIterations(ComputedIterations):
     """map(function, *parts)"""
 
-    def __init__(self, tracer: Forking, function: Any, of: ZippedRounds) -> None:
+    def __init__(self, tracer: Forking, function: Any, of: ZippedIterations) -> None:
         super().__init__(tracer, of)
         self.function = function
 
@@ -84,10 +84,10 @@ class MappedRounds(ComputedRounds):
         return self.tracer.vm.interpret_function(mapped, (self.function, self.of.rest(count, passed)))
 
 
-class GeneratorRounds(ComputedRounds):
-    """The items of a generator, each of which is one round of its loop. frame: at the head of that loop."""
+class GeneratorIterations(ComputedIterations):
+    """The items of a generator, each of which is one iteration of its loop. frame: at the head of that loop."""
 
-    def __init__(self, tracer: Forking, frame: Frame, of: Rounds) -> None:
+    def __init__(self, tracer: Forking, frame: Frame, of: Iterations) -> None:
         super().__init__(tracer, of)
         self.frame = frame
 
@@ -104,7 +104,7 @@ class GeneratorRounds(ComputedRounds):
 
 def begun(tracer: Forking, frame_of_loop: Any, generator: Any) -> Counter | None:
     """The iterator of a `for` statement over a generator, which it asks for its first item now, if each item is one
-    round of a loop that is captured. What stands before that loop is run, and the generator is at its end then."""
+    iteration of a loop that is captured. What stands before that loop is run, and the generator is at its end then."""
     head = _head_of(tracer, generator)
     frame = frame_of(generator)
     if frame is None or head is None:
@@ -114,16 +114,16 @@ def begun(tracer: Forking, frame_of_loop: Any, generator: Any) -> Counter | None
         generator.close()
         return None
     counter = frame.stack[-1]
-    holds_containers = any(type(held) in _MAY_BE_FILLED for held in frame.locals)  # which rounds might fill
+    holds_containers = any(type(held) in _MAY_BE_FILLED for held in frame.locals)  # which iterations might fill
     if type(counter) is not Counter or counter.at or len(frame.stack) > 1 or holds_containers:
         return None  # the generator goes on from here
-    rounds = GeneratorRounds(tracer, _frame_at(frame, counter, frame.pc), counter.of)
+    iterations = GeneratorIterations(tracer, _frame_at(frame, counter, frame.pc), counter.of)
     take(tracer, frame)
-    made = frame_of_loop.stack[-1] = Counter(rounds)
+    made = frame_of_loop.stack[-1] = Counter(iterations)
     return made
 
 
-def rounds_of_expression(tracer: Forking, generator: Any) -> Rounds | None:
+def iterations_of_expression(tracer: Forking, generator: Any) -> Iterations | None:
     """The same of a generator expression that is not asked for an item yet. It is left as it is: to be taken over."""
     head = _head_of(tracer, generator)
     of = frame_of(generator)
@@ -131,7 +131,7 @@ def rounds_of_expression(tracer: Forking, generator: Any) -> Rounds | None:
         return None
     if of.locals[0].at or any(type(held) in _MAY_BE_FILLED for held in of.locals):
         return None
-    return GeneratorRounds(tracer, _frame_at(of, of.locals[0], head), of.locals[0].of)
+    return GeneratorIterations(tracer, _frame_at(of, of.locals[0], head), of.locals[0].of)
 
 
 def _frame_at(of: Frame, iterator: Any, head: int) -> Frame:
@@ -147,8 +147,8 @@ def _head_of(tracer: Forking, generator: Any) -> int | None:
 
 
 def _head(flow: FlowGraph) -> int | None:
-    """The FOR_ITER of a generator each of whose rounds yields once, does nothing behind that, and leaves no variable to
-    the next round; nothing comes behind the loop."""
+    """The FOR_ITER of a generator each of whose iterations yields once, does nothing behind that, and leaves no
+    variable to the next iteration; nothing comes behind the loop."""
     yields = [index for index, name in enumerate(flow.names) if name == "YIELD_VALUE"]
     if len(yields) != 1 or flow.names[yields[0] + 1] != "POP_TOP":
         return None

@@ -1,4 +1,5 @@
-"""What C code makes of the items of a generator: `sum(f(c) for c in x.split(4))`, `list(map(f, rows))`, `any(...)`.
+"""The results of C code over the items of a generator: `sum(f(c) for c in x.split(4))`, `list(map(f, rows))`,
+`any(...)`.
 
 The frame of the generator is run as a function that consumes each item where the generator would yield it
 (interpreter/code/inlined.py), which is the order in which CPython runs both. So the loop of the generator is captured
@@ -18,7 +19,7 @@ from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList
-from dynamo_lite.control_flow.loops.counted import Counter, Rounds, RowRounds, is_open_size
+from dynamo_lite.control_flow.loops.counted import Counter, Iterations, RowIterations, is_open_size
 from dynamo_lite.interpreter.code.decode import GENERATOR
 from dynamo_lite.interpreter.code.inlined import inlined, may_be_inlined
 from dynamo_lite.interpreter.code.normal_form import VERSION
@@ -155,13 +156,13 @@ def _consumed(tracer: Forking, generator: Any, frame: Frame, kind: str, result: 
 # -- rules: (tracer, *arguments) → what the call returns, or NOT_HANDLED -----------------------------------------------
 
 
-def as_generator(tracer: Forking, rounds: Rounds) -> Any:
-    """A generator of the items of rounds."""
+def as_generator(tracer: Forking, iterations: Iterations) -> Any:
+    """A generator of the items of iterations."""
     each: Any = _each
-    return tracer.vm.interpret_function(each, (rounds,))
+    return tracer.vm.interpret_function(each, (iterations,))
 
 
-def is_of_rounds(frame: Frame) -> bool:
+def is_of_iterations(frame: Frame) -> bool:
     """Whether a frame is that of a generator made by `as_generator`."""
     each: Any = _each
     return frame.code is each.__code__
@@ -170,10 +171,10 @@ def is_of_rounds(frame: Frame) -> bool:
 def _items_of(tracer: Forking, value: Any) -> tuple[Any, Frame] | None:
     """A generator that gives the items of `value`, and its frame."""
     if isinstance(value, GrownList):  # max() of a generator: features/identity/addresses.py has made a list of it
-        value = value.rounds()
+        value = value.iterations()
     if is_tensor(value):
-        value = RowRounds(tracer, value, 0)
-    if isinstance(value, Rounds):
+        value = RowIterations(tracer, value, 0)
+    if isinstance(value, Iterations):
         value = as_generator(tracer, value)
     frame = unstarted(value) if type(value) is GeneratorType else None
     return None if frame is None else (value, frame)
@@ -182,11 +183,11 @@ def _items_of(tracer: Forking, value: Any) -> tuple[Any, Frame] | None:
 def _consumer(kind: str, make: Callable[[], Any], step: Any = None) -> Callable[..., Any]:
     """make: what the result begins with."""
 
-    def made(tracer: Forking, value: Any) -> Any:
+    def result(tracer: Forking, value: Any) -> Any:
         items = _items_of(tracer, value)
         return NOT_HANDLED if items is None else _consumed(tracer, *items, kind, make(), step)
 
-    return made
+    return result
 
 
 as_list = _consumer("append", list)
@@ -201,20 +202,20 @@ def _sum(tracer: Forking, value: Any, start: Any = 0) -> Any:
     items = _items_of(tracer, value)
     if items is None or isinstance(start, (str, bytes, bytearray)):
         return NOT_HANDLED
-    if VERSION >= (3, 12) and not any(isinstance(held, (Counter, Rounds)) for held in items[1].locals):
+    if VERSION >= (3, 12) and not any(isinstance(held, (Counter, Iterations)) for held in items[1].locals):
         return NOT_HANDLED  # C code compensates the sum of floats for its errors
     return _consumed(tracer, *items, "fold", start, _add)
 
 
 def _extreme(fn: Any, step: Any, make_step: Any) -> Callable[..., Any]:
-    def made(tracer: Forking, value: Any, *, key: Any = None, **default: Any) -> Any:
+    def result(tracer: Forking, value: Any, *, key: Any = None, **default: Any) -> Any:
         of_items = step if key is None else make_step(key)
         found = _consumer("fold", lambda: _NOTHING, of_items)(tracer, value)
         if found is _NOTHING:
             return fn((), **default)  # its own ValueError
         return found if key is None or found is NOT_HANDLED else found[0]
 
-    return made
+    return result
 
 
 def _reduce(tracer: Forking, function: Any, value: Any, start: Any = _NOTHING) -> Any:
@@ -254,10 +255,10 @@ _NAMED = {id(builtins.sum): {"start"}, id(builtins.max): {"key", "default"}, id(
 
 
 def _is_lazy(fn: Any, value: Any) -> bool:
-    """Whether the items of an argument are those of rounds, or of a generator. (uses.py has the other lists.)"""
+    """Whether the items of an argument are those of iterations, or of a generator. (uses.py has the other lists.)"""
     if type(value) is GeneratorType:
         return True
-    if isinstance(value, Rounds):
+    if isinstance(value, Iterations):
         return value.computes or (fn is not list and fn is not tuple)
     if is_tensor(value):
         return bool(value.dim()) and is_open_size(value.shape[0]) and fn is not list and fn is not tuple

@@ -5,10 +5,10 @@
 | such a list | grown.py |
 | its contents: items, and those that iterations and sides added | parts.py |
 | items of different lengths: the last chunk is shorter | ragged.py |
-| `[x] * n`, `list(range(n))` | made.py |
+| `[x] * n`, `list(range(n))` | varying.py |
 | operations on them: torch.stack, len(), x[keep] | uses.py |
 | iterations that append to lists | growth.py |
-| sides of a branch that append different numbers of items | unlike.py |
+| sides of a branch that append different numbers of items | unequal.py |
 | replacing a list by such a list everywhere in the program | holders.py |
 | buffers for the items that iterations add, if data may end the loop | buffers.py |
 

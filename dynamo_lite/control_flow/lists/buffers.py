@@ -28,7 +28,7 @@ class Buffers:
         self.examples: list[torch.Tensor] = []
         for tensor in (tensor for growth in growths for tensor in growth.added):
             if any(map(is_unknown, tensor.shape)):
-                cannot_merge("branch-unsupported", why="rounds of a loop add tensors to a list whose size is data")
+                cannot_merge("branch-unsupported", why="iterations of a loop add tensors to a list whose size is data")
             with unrecorded(), tracer.recorder.fake_mode:
                 shape = (self.room, *tensor.shape)
                 self.examples.append(torch.empty(shape, dtype=tensor.dtype, device=tensor.device))
@@ -47,7 +47,7 @@ class Buffers:
         added = [tensor for growth in growths for tensor in growth.added]
         for example, tensor in zip(self.examples, added):
             if len(tensor.shape) != len(example.shape) - 1 or not _are_equal(self.tracer, tensor, example):
-                cannot_merge("branch-unsupported", why="rounds of a loop add tensors of unlike shapes to a list")
+                cannot_merge("branch-unsupported", why="iterations of a loop add tensors of different shapes to a list")
         row = torch.full((1,), at - self.start, dtype=torch.int64)
         return [e.index_copy(0, row.to(e.device), t.unsqueeze(0)) for e, t in zip(self.examples, added)]
 

@@ -11,17 +11,17 @@ from typing import Any, NoReturn
 
 import torch
 
-from dynamo_lite.control_flow.emission import note_shared
+from dynamo_lite.control_flow.emission import is_unknown, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.parts import NUMBERS, UNLIKE, Added, Earlier, Rows, check_alike
-from dynamo_lite.control_flow.lists.slices import is_known, rounds_of, sliced, sliced_added, span_of
-from dynamo_lite.control_flow.loops.counted import Rounds, RowRounds
+from dynamo_lite.control_flow.lists.slices import is_known, iterations_of, sliced, sliced_added, span_of
+from dynamo_lite.control_flow.loops.counted import Iterations, RowIterations
 from dynamo_lite.control_flow.states import BeginsAgain
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_USED = "is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
+_USED = "supports only append, torch.stack, torch.cat, sum, len and loops"
 _WHY = f"a list whose length depends on the data {_USED}"
 _FILLED = f"a list that a loop has filled {_USED}"
 """Its length is a number, but its items are rows of a tensor."""
@@ -74,13 +74,13 @@ class GrownList(list[Any]):
         """Whether one of its items is always there."""
         return any(not _is_many(part) or self._always_adds(part) for part in self.known())
 
-    def _always_adds(self, part: Added | Rounds) -> bool:
+    def _always_adds(self, part: Added | Iterations) -> bool:
         """Return whether there always was an iteration that added an item."""
-        count = part.count if isinstance(part, Rounds) else part.tensors[0].shape[0]
+        count = part.count if isinstance(part, Iterations) else part.tensors[0].shape[0]
         env, answer = self.tracer.recorder.env, count >= 1
         if type(answer) is not bool:
             answer = env is not None and env.decide_node(answer.node) is True
-        return answer and (isinstance(part, Rounds) or None in part.flags)
+        return answer and (isinstance(part, Iterations) or None in part.flags)
 
     # -- as tensors
 
@@ -103,7 +103,7 @@ class GrownList(list[Any]):
     def _rows_of(self, part: Any, numbers: type | None) -> Rows:
         if type(part) is Added:
             return part.rows(self.tracer)
-        if isinstance(part, Rounds):
+        if isinstance(part, Iterations):
             return Rows(part.rows(), None)
         if numbers is not None:
             return Rows(torch.full((1,), part, dtype=NUMBERS[numbers][1]), None)
@@ -122,7 +122,26 @@ class GrownList(list[Any]):
     def how_many(self) -> Any:
         """Return the number of items. (Within an iteration, only if each adds the same number.)"""
         length = self.certain_length()
+        if length is None and not self._are_rows():
+            marks = self._marks()
+            length = self.tracer.predicates.item(marks.sum())
+            self.tracer.recorder.guarded(torch._check, length >= 0)
+            self.tracer.recorder.guarded(torch._check, length <= marks.shape[0])
         return self._choice(self.known())[1].shape[0] if length is None else length
+
+    def _are_rows(self) -> bool:
+        """Whether the items may be rows of one tensor; else sizes that only run time knows differ among them."""
+        parts = [part for part in self.known() if not isinstance(part, Iterations)]
+        shapes = [t.shape[1:] for part in parts if type(part) is Added for t in part.tensors]
+        shapes += [part.shape for part in parts if is_tensor(part)]
+        return len(self.known()) < 2 or not any(is_unknown(size) for shape in shapes for size in shape)
+
+    def _marks(self) -> torch.Tensor:
+        """Whether each item is there."""
+        found = [part.rows(self.tracer).flags if type(part) is Added else None for part in self.known()]
+        counts = [GrownList(self.tracer, [part]).certain_length() for part in self.known()]
+        marks = [torch.ones((n,), dtype=torch.bool) if f is None else f for f, n in zip(found, counts)]
+        return torch.cat(marks)
 
     def certain_length(self) -> Any:
         """How many items there are; None if that depends on which of them are there."""
@@ -131,7 +150,7 @@ class GrownList(list[Any]):
             length = 1
             if type(part) is Added or type(part) is Earlier:
                 length = part.certain_length
-            elif isinstance(part, Rounds):
+            elif isinstance(part, Iterations):
                 length = part.count
             if length is None:
                 return None
@@ -142,15 +161,14 @@ class GrownList(list[Any]):
         """Return whether any item is present: a bool, or a value known at run time only."""
         if self.has_item():
             return True
-        flags = None if self.is_certain() else self.rows().flags
-        return self.how_many() > 0 if flags is None else flags.any()
+        return self.how_many() > 0 if self.is_certain() else self._marks().any()
 
     def _choice(self, parts: list[Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """(all rows, the numbers of those that are there); the same numbers for each question."""
         known = self._chosen
         recorder = self.tracer.recorder
         is_same = known is not None and len(known[0]) == len(parts) and all(a is b for a, b in zip(known[0], parts))
-        if known is not None and is_same and all(map(recorder.levels.sees, map(recorder.known_stand_in, known[1:]))):
+        if known is not None and is_same and all(map(recorder.levels.sees, map(recorder.known_fake, known[1:]))):
             return known[1:]
         rows, flags = self.rows()
         assert flags is not None
@@ -168,17 +186,20 @@ class GrownList(list[Any]):
 
     # -- as a list
 
-    def rounds(self) -> Rounds | None:
+    def iterations(self) -> Iterations | None:
         """Return the iterations of a loop over the list; None if no operator can represent the loop."""
         parts = self.known()
-        if len(parts) == 1 and isinstance(parts[0], Rounds):
+        if len(parts) == 1 and isinstance(parts[0], Iterations):
             return parts[0]
-        if len(parts) == 1 and type(parts[0]) is Added and (rounds := rounds_of(self.tracer, parts[0])) is not None:
-            return rounds
+        added = parts[0] if len(parts) == 1 and type(parts[0]) is Added else None
+        if added is not None and (iterations := iterations_of(self.tracer, added)) is not None:
+            return iterations
         if self.is_certain() and len(parts) > 1:
             return None
-        rows = RowRounds(self.tracer, self.stacked(), 0)
-        return rows if self.numbers is None else NumberRounds(rows)
+        if not self._are_rows():
+            self.tracer.refuse("branch-unsupported", why=UNLIKE.format("shape"))
+        rows = RowIterations(self.tracer, self.stacked(), 0)
+        return rows if self.numbers is None else NumberIterations(rows)
 
     def __len__(self) -> Any:
         return list.__len__(self)
@@ -225,10 +246,10 @@ class GrownList(list[Any]):
             self.refuse()
         order, steps = (parts, key) if key >= 0 else (parts[::-1], -key - 1)
         passed = order[: steps + 1]
-        if len(parts) == 1 and isinstance(parts[0], Rounds):
+        if len(parts) == 1 and isinstance(parts[0], Iterations):
             self.check_filled(parts[0].count, steps + 1, IndexError)
             return parts[0].item(key if key >= 0 else parts[0].count + key)
-        if any(map(_is_many, passed[:-1])) or len(passed) <= steps or isinstance(passed[-1], Rounds):
+        if any(map(_is_many, passed[:-1])) or len(passed) <= steps or isinstance(passed[-1], Iterations):
             return self._chosen_item(key, steps)
         end, part = (0 if key >= 0 else -1), passed[-1]
         if type(part) is not Added:
@@ -242,15 +263,15 @@ class GrownList(list[Any]):
         return item if part.numbers is None else self.tracer.predicates.item(item)
 
     def _item_at(self, key: Any) -> Any:
-        """The item `key`, a size or the number of a round, which is provably there."""
-        rounds = self.rounds() if len(self.known()) == 1 else None
-        if rounds is None:
+        """The item `key`, a size or the number of an iteration, which is provably there."""
+        iterations = self.iterations() if len(self.known()) == 1 else None
+        if iterations is None:
             self.refuse()
         if not is_known(self.tracer, key >= 0):
-            key = key + rounds.count if is_known(self.tracer, key < 0) else self.refuse()
-        if not (is_known(self.tracer, key >= 0) and is_known(self.tracer, key < rounds.count)):
+            key = key + iterations.count if is_known(self.tracer, key < 0) else self.refuse()
+        if not (is_known(self.tracer, key >= 0) and is_known(self.tracer, key < iterations.count)):
             self.refuse()
-        return rounds.item(key)
+        return iterations.item(key)
 
     def _slice(self, key: slice) -> list[Any]:
         """The parts of a slice of the list."""
@@ -276,23 +297,26 @@ class GrownList(list[Any]):
         return [made] if made is not None else self.refuse()
 
     def _sliced(self, part: Any, key: slice) -> Any:
-        count = part.count if isinstance(part, Rounds) else part.certain_length
+        count = part.count if isinstance(part, Iterations) else part.certain_length
         span = None if count is None else span_of(self.tracer, key, count)
         if span is None:
             return None
-        return sliced(self.tracer, part, span) if isinstance(part, Rounds) else sliced_added(self.tracer, part, span)
+        slice_of = sliced if isinstance(part, Iterations) else sliced_added
+        return slice_of(self.tracer, part, span)
 
     def check_dtypes(self) -> None:
         """All items, those as well that may not be there, are rows of one tensor: it has one dtype."""
         kept = (
             part.tensors if type(part) is Added
-            else (part.tensors() or [part.rows()]) if isinstance(part, Rounds) else [part]
+            else (part.tensors() or [part.rows()]) if isinstance(part, Iterations) else [part]
             for part in self.known()
         )  # fmt: skip
         if len({tensor.dtype for tensors in kept for tensor in tensors if is_tensor(tensor)}) > 1:
             self.tracer.refuse("branch-unsupported", why=UNLIKE.format("dtype"))
 
     def _chosen_item(self, key: int, steps: int) -> Any:
+        if not self._are_rows():
+            self.tracer.refuse("branch-unsupported", why=UNLIKE.format("shape"))
         whole = self.stacked()
         self.check_filled(whole.shape[0], steps + 1, IndexError)
         item = whole.select(0, key)
@@ -325,7 +349,7 @@ class GrownList(list[Any]):
         return [self._backward(part) for part in reversed(self.known())]
 
     def _backward(self, part: Any) -> Any:
-        if isinstance(part, Rounds):
+        if isinstance(part, Iterations):
             return part.backwards() or self.refuse()
         return part.backwards(self.tracer) if type(part) is Added else part
 
@@ -337,10 +361,10 @@ class GrownTuple(GrownList):
     __class__ = property(lambda self: tuple)
 
 
-class NumberRounds(Rounds):
+class NumberIterations(Iterations):
     """The rows of a tensor of numbers, as numbers."""
 
-    def __init__(self, of: RowRounds) -> None:
+    def __init__(self, of: RowIterations) -> None:
         super().__init__(of.tracer, of.count)
         self.of = of
 
@@ -355,14 +379,14 @@ def where(flags: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _is_many(part: Any) -> bool:
-    return type(part) is Added or isinstance(part, Rounds)
+    return type(part) is Added or isinstance(part, Iterations)
 
 
 def _kind(part: Any) -> Any:
     """Return the kind of an item: int, float, None for a tensor; another object for anything else."""
     if type(part) is Added:
         return part.numbers
-    if isinstance(part, Rounds):
+    if isinstance(part, Iterations):
         return part.kind
     if is_tensor(part):
         return None

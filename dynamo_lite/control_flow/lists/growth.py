@@ -21,8 +21,8 @@ from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _HELD = "a list whose length depends on the data is held by an object of C, or by one with too many others around it"
-_RAGGED_LACK = "rounds of a loop add tensors of unlike lengths to a list, or none"
-_NO_ITEM = "each round of a loop adds to a list what is neither a tensor nor a number"
+_RAGGED_LACK = "iterations of a loop add tensors of different lengths to a list, or none"
+_NO_ITEM = "each iteration of a loop adds to a list an object that is neither a tensor nor a number"
 
 
 class Item(NamedTuple):
@@ -53,11 +53,11 @@ class Growth(NamedTuple):
         if parts and type(parts[-1]) is Added:
             return self.owner[-1]
         if not parts or type(parts[-1]) is Earlier:
-            cannot_merge("branch-unsupported", why="a round uses the last item of a list that may have none by then")
+            cannot_merge("branch-unsupported", why="an iteration uses the last item of a list that may be empty")
         return parts[-1]
 
 
-class UnlikeItems(BeginsAgain):
+class ItemsDiffer(BeginsAgain):
     """In a later iteration an item may be absent that the first always adds. if_goes: only in the last iteration."""
 
     def __init__(self, if_goes: bool) -> None:
@@ -69,7 +69,7 @@ class Later(NamedTuple):
     """How the items of later iterations differ from the first. lack: they may be absent; ragged: how long they are; at:
     the iteration number, as a symbolic size; count: the number of all iterations, if it is known."""
 
-    lack: UnlikeItems | None
+    lack: ItemsDiffer | None
     ragged: ragged.Known
     at: Any = None
     count: Any = None
@@ -93,7 +93,7 @@ def growths_of(tracer: Forking, side: Side, later: Later) -> list[Growth]:
         del side.heap[key]
     if plain:
         if any(map(tracer.writes.is_old, plain)):
-            why = "each round of a loop adds to a list that is older than the program's run"
+            why = "each iteration of a loop adds to a list that is older than the program's run"
             cannot_merge("branch-unsupported", why=why)
         _check_items(plain, side)
         has_to_grow(tracer, plain)
@@ -142,7 +142,7 @@ def _as_item(tracer: Forking, part: Any) -> tuple[list[torch.Tensor], Item]:
         rows, flags = part.rows(tracer)
         if flags is None:
             flags = torch.ones(rows.shape[:1], dtype=torch.bool)
-        return [rows, flags.to(torch.float32)], Item(True, part.numbers, part.if_goes)  # floats as in unlike.py
+        return [rows, flags.to(torch.float32)], Item(True, part.numbers, part.if_goes)  # floats as in unequal.py
     if type(part) in NUMBERS:
         kind, dtype = NUMBERS[type(part)]
         return [as_tensor(tracer, part, dtype)], Item(False, kind)
@@ -175,20 +175,20 @@ def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int
 
 
 def left(tracer: Forking, side: Side, growths: list[Growth], later: Later) -> list[Growth]:
-    """Remove an iteration's additions from the side's changes and return them. Raises UnlikeItems, RaggedItems."""
+    """Remove an iteration's additions from the side's changes and return them. Raises ItemsDiffer, RaggedItems."""
     found, lack = [], later.lack
     for growth in growths:
         _, contents = side.heap.pop((id(growth.owner), "items"))
         if not contents or type(contents[0]) is not Earlier:
-            cannot_merge("branch-unsupported", why="a round of a loop changes what earlier rounds added to a list")
+            cannot_merge("branch-unsupported", why="an iteration changes items that earlier iterations added to a list")
         added, earlier = contents[1:], contents[0]
         last = _last(tracer, side.level, added) if added else earlier.last
         made = Growth(growth.owner, *_as_tensors(tracer, side, growth.owner, added, later), last, earlier)
         if_goes = all(part.if_goes for part in added if type(part) is Added)  # one item then, and there
         if made.items != growth.items or (lack is not None and lack.if_goes and not if_goes):
             if len(made.items) != len(growth.items) or (lack is not None and lack.if_goes == if_goes):
-                cannot_merge("branch-unsupported", why="rounds of a loop add unlike items to a list")
-            raise UnlikeItems(if_goes)
+                cannot_merge("branch-unsupported", why="iterations of a loop add items of different kinds to a list")
+            raise ItemsDiffer(if_goes)
         found.append(made)
     return found
 
@@ -216,7 +216,7 @@ def _parts(items: tuple[Item, ...], tensors: list[torch.Tensor]) -> list[Added]:
         lengths.append(Lengths(item.ragged, next(rows)) if item.ragged is not None else None)
     kinds = {item.numbers for item in items}
     if len(kinds) > 1:
-        cannot_merge("branch-unsupported", why="rounds of a loop add numbers and tensors to one list")
+        cannot_merge("branch-unsupported", why="iterations of a loop add numbers and tensors to one list")
     return [Added(made, flags, kinds.pop(), lengths=lengths)]
 
 

@@ -20,19 +20,16 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Rel, eq, le, lt
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 
-RAGGED = (
-    "a list of tensors whose lengths differ is used otherwise than by append, torch.cat along these, a loop, len, "
-    "outs[-1]"
-)
-_UNKNOWN = "rounds of a loop add tensors to a list that vary in length, and nothing says how long they are at most"
-_OF_DATA = "rounds of a loop add tensors to a list whose size is data"
+RAGGED = "a list of tensors whose lengths differ supports only append, torch.cat along these, loops, len and outs[-1]"
+_UNKNOWN = "iterations of a loop add tensors to a list that vary in length, and they have no known greatest length"
+_OF_DATA = "iterations of a loop add tensors to a list whose size is data"
 _UNBOUNDED = "iterations add as many items to a list as data say, and no fact bounds their number"
 _BOUNDS = 32
 
 
 class Ragged(NamedTuple):
     """The items of one `append` in all iterations. dim: the dimension in which their lengths differ; most: the greatest
-    length, an int or a size from outside the loop; length: the item's, in terms of the iteration number `at`; are_full:
+    length, an int or a size from before the loop; length: the item's, in terms of the iteration number `at`; are_full:
     whether every item but that of iteration `count - 1` has the greatest length, `count` being the loop's."""
 
     dim: int
@@ -55,11 +52,11 @@ class Ragged(NamedTuple):
         note_shared(tracer, whole, [tensor])
         return [whole, torch.full((), tensor.shape[self.dim], dtype=torch.float64)]
 
-    def total(self, tracer: Forking, rounds: Any) -> Any:
-        """Return the total length of all items; None if it depends on each length. rounds: the iteration count."""
+    def total(self, tracer: Forking, iterations: Any) -> Any:
+        """Return the total length of all items; None if it depends on each length. iterations: the iteration count."""
         env = tracer.recorder.env
         assert env is not None
-        if not self.are_full or not _holds(tracer, rounds == self.count) or not _holds(tracer, rounds >= 1):
+        if not self.are_full or not _holds(tracer, iterations == self.count) or not _holds(tracer, iterations >= 1):
             return None
         last = self._last(env, self.length)
         for bound in (last, *_bounds(last)):  # the shortest equal expression
@@ -79,9 +76,9 @@ class Lengths(NamedTuple):
 
     def joined(self, tracer: Forking, rows: torch.Tensor) -> torch.Tensor:
         """Return torch.cat of the items along the dimension in which they differ. rows: (iterations, *shape)."""
-        dim, rounds = self.ragged.dim, rows.shape[0]
+        dim, iterations = self.ragged.dim, rows.shape[0]
         flat = along(rows, dim)
-        total = self.ragged.total(tracer, rounds)
+        total = self.ragged.total(tracer, iterations)
         if total is not None:
             return flat.narrow(dim, 0, total)
         flags = torch.arange(rows.shape[dim + 1], device=self.own.device) < self.own.unsqueeze(1)
@@ -122,10 +119,10 @@ def check(tracer: Forking, side: Side, owner: Any, index: int, tensor: torch.Ten
     env = tracer.recorder.env
     if env is None:
         return
-    of_round: frozenset[Any] = symbols_of(env.unwrap(at)) if type(at) is torch.SymInt else frozenset()
+    of_iteration: frozenset[Any] = symbols_of(env.unwrap(at)) if type(at) is torch.SymInt else frozenset()
     for size in tensor.shape:
-        made: frozenset[Any] = symbols_of(env.unwrap(size)) - of_round if type(size) is torch.SymInt else frozenset()
-        if any(symbol.unbacked and symbol not in side.symbols for symbol in made):
+        own: frozenset[Any] = symbols_of(env.unwrap(size)) - of_iteration if type(size) is torch.SymInt else frozenset()
+        if any(symbol.unbacked and symbol not in side.symbols for symbol in own):
             cannot_merge("branch-unsupported", why=_OF_DATA)
     if type(at) is not torch.SymInt:
         return

@@ -14,7 +14,13 @@ import torch
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.parts import Added
 from dynamo_lite.control_flow.lists.ragged import Lengths, Ragged
-from dynamo_lite.control_flow.loops.counted import PieceRounds, RangeRounds, RepeatedRounds, Rounds, RowRounds
+from dynamo_lite.control_flow.loops.counted import (
+    Iterations,
+    PieceIterations,
+    RangeIterations,
+    RepeatedIterations,
+    RowIterations,
+)
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 
@@ -34,7 +40,7 @@ class Span(NamedTuple):
 
 def span_of(tracer: Forking, key: slice, length: Any) -> Span | None:
     """The items of a list with `length` items that a slice takes (PySlice_AdjustIndices); None if it goes backwards, or
-    nothing says whether its bounds are negative."""
+    if it is unknown whether its bounds are negative."""
     step = 1 if key.step is None else key.step
     if type(step) is not int or step < 1:
         return None
@@ -63,26 +69,26 @@ def is_known(tracer: Forking, answer: Any) -> bool:
     return answer if type(answer) is bool else env is not None and env.decide_node(answer.node) is True
 
 
-def sliced(tracer: Forking, rounds: Rounds, span: Span) -> Rounds:
-    """The iterations of `rounds` that a slice takes. They do not compute their items."""
-    if type(rounds) is RowRounds:
-        return RowRounds(tracer, span.of(rounds.tensor, rounds.dim), rounds.dim)
-    if type(rounds) is PieceRounds and span.step == 1:
-        begin, end = (torch.sym_min(at * rounds.size, rounds.length) for at in (span.start, span.stop))
+def sliced(tracer: Forking, iterations: Iterations, span: Span) -> Iterations:
+    """The iterations of `iterations` that a slice takes. They do not compute their items."""
+    if type(iterations) is RowIterations:
+        return RowIterations(tracer, span.of(iterations.tensor, iterations.dim), iterations.dim)
+    if type(iterations) is PieceIterations and span.step == 1:
+        begin, end = (torch.sym_min(at * iterations.size, iterations.length) for at in (span.start, span.stop))
         whole = Span(begin, end, 1, None)
-        return PieceRounds(tracer, whole.of(rounds.tensor, rounds.dim), rounds.size, rounds.dim)
-    if type(rounds) is RangeRounds and type(rounds.step) is int:
-        begin, end = (rounds.start + at * rounds.step for at in (span.start, span.stop))
-        return RangeRounds(tracer, begin, end, rounds.step * span.step)
-    if type(rounds) is RepeatedRounds:
-        return RepeatedRounds(tracer, rounds.value, span.count, rounds.kind)
-    return SlicedRounds(rounds, span)
+        return PieceIterations(tracer, whole.of(iterations.tensor, iterations.dim), iterations.size, iterations.dim)
+    if type(iterations) is RangeIterations and type(iterations.step) is int:
+        begin, end = (iterations.start + at * iterations.step for at in (span.start, span.stop))
+        return RangeIterations(tracer, begin, end, iterations.step * span.step)
+    if type(iterations) is RepeatedIterations:
+        return RepeatedIterations(tracer, iterations.value, span.count, iterations.kind)
+    return SlicedIterations(iterations, span)
 
 
-class SlicedRounds(Rounds):
+class SlicedIterations(Iterations):
     """Some of the iterations of `of`."""
 
-    def __init__(self, of: Rounds, span: Span) -> None:
+    def __init__(self, of: Iterations, span: Span) -> None:
         super().__init__(of.tracer, span.count)
         self.of, self.span = of, span
 
@@ -106,12 +112,12 @@ class SlicedRounds(Rounds):
     def tensors(self) -> list[torch.Tensor]:
         return self.of.tensors()
 
-    def kept(self) -> Rounds:
-        return SlicedRounds(self.of.kept(), self.span)
+    def kept(self) -> Iterations:
+        return SlicedIterations(self.of.kept(), self.span)
 
 
-class RaggedRounds(Rounds):
-    """The items of unlike lengths that the iterations of an earlier loop added to a list."""
+class RaggedIterations(Iterations):
+    """The items of different lengths that the iterations of an earlier loop added to a list."""
 
     def __init__(self, tracer: Forking, rows: torch.Tensor, lengths: Lengths) -> None:
         super().__init__(tracer, rows.shape[0])
@@ -137,18 +143,18 @@ class RaggedRounds(Rounds):
         return [self._rows]
 
 
-def rounds_of(tracer: Forking, part: Added) -> Rounds | None:
+def iterations_of(tracer: Forking, part: Added) -> Iterations | None:
     """The iterations over what the iterations of a loop added, one item each, all of which are there; else None."""
     if len(part.tensors) != 1 or not part.is_certain or part.numbers is not None:
         return None
     lengths = part.lengths[0] if part.lengths else None
     if lengths is None:
-        return RowRounds(tracer, part.tensors[0], 0)
-    return RaggedRounds(tracer, part.tensors[0], lengths)
+        return RowIterations(tracer, part.tensors[0], 0)
+    return RaggedIterations(tracer, part.tensors[0], lengths)
 
 
 def sliced_added(tracer: Forking, part: Added, span: Span) -> Added | None:
-    """The same items of one part of a list; None if nothing says how many of them are there."""
+    """The same items of one part of a list; None if their number is unknown."""
     if not part.is_certain:
         return None
     if len(part.tensors) > 1:

@@ -11,15 +11,15 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow import wide_integers
-from dynamo_lite.control_flow.emission import note_shared
+from dynamo_lite.control_flow.emission import is_unknown, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.items import consumed
-from dynamo_lite.control_flow.lists import grown, made, parts, ragged, slices
+from dynamo_lite.control_flow.lists import grown, parts, ragged, slices, varying
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple, where
 from dynamo_lite.control_flow.lists.parts import Added
 from dynamo_lite.control_flow.lists.ragged import RAGGED, along
 from dynamo_lite.control_flow.loops import heads
-from dynamo_lite.control_flow.loops.counted import PieceRounds, Rounds
+from dynamo_lite.control_flow.loops.counted import Iterations, PieceIterations
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -45,9 +45,9 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
     wide, marks = [], []
     for part in items.known():
         flags = None
-        if type(part) is PieceRounds and part.dim == dim % part.tensor.dim():
+        if type(part) is PieceIterations and part.dim == dim % part.tensor.dim():
             part = part.tensor
-        elif isinstance(part, Rounds):
+        elif isinstance(part, Iterations):
             rows = part.rows()
             part = along(rows, dim % (rows.dim() - 1))
         elif type(part) is Added and part.are_ragged:
@@ -56,6 +56,8 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
             rows, flags = part.rows(items.tracer)
             at = dim % (rows.dim() - 1)
             if flags is not None:
+                if any(is_unknown(size) for index, size in enumerate(rows.shape[1:]) if index != at):
+                    items.tracer.refuse("branch-unsupported", why=RAGGED)  # an absent item has a size of 0
                 flags = flags.unsqueeze(1).expand(-1, rows.shape[at + 1]).flatten()
             part = along(rows, at)
         wide.append(part)
@@ -90,8 +92,8 @@ _TENSORS: dict[Any, Callable[..., Any]] = {
 def _rule(make: Callable[..., Any], otherwise: Any) -> Any:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first: Any = args[0] if args else kwargs.get("tensors")
-        if isinstance(first, Rounds):
-            first = made.made(GrownList, tracer, first)
+        if isinstance(first, Iterations):
+            first = varying.make_list(GrownList, tracer, first)
             args = (first, *args[1:])
         if type(first) in _GROWN and not first.parts():  # nothing has been added on this side
             return tracer.vm.call(fn, ([], *args[1:]), {k: v for k, v in kwargs.items() if k != "tensors"})
@@ -109,11 +111,11 @@ def _as_tensor(otherwise: Any) -> Any:
     """torch.tensor(keep) of numbers, or of tensors of no dimensions"""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if args and isinstance(args[0], Rounds):
-            args = made.made(GrownList, tracer, args[0]), *args[1:]
+        if args and isinstance(args[0], Iterations):
+            args = varying.make_list(GrownList, tracer, args[0]), *args[1:]
         if not args or type(args[0]) not in _GROWN:
             return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
-        if len(args) == 1 and (whole := made.as_tensor(tracer, fn, args[0], kwargs)) is not None:
+        if len(args) == 1 and (whole := varying.as_tensor(tracer, fn, args[0], kwargs)) is not None:
             return whole
         items, numbers = args[0], args[0].numbers
         if len(args) > 1 or not kwargs.keys() <= {"dtype", "device"}:
@@ -177,8 +179,8 @@ def _added_to(tracer: Forking, items: GrownList, start: Any) -> Any:
 def extended(tracer: Forking, target: list[Any], value: Any) -> Any:
     """Return `[*target, *value]`, the items of `value` being those of a counted loop (a generator, or such a list);
     else NOT_HANDLED. (`target` is only on the stack.)"""
-    if isinstance(value, Rounds) and not value.computes:
-        items: Any = made.made(GrownList, tracer, value)
+    if isinstance(value, Iterations) and not value.computes:
+        items: Any = varying.make_list(GrownList, tracer, value)
     elif type(value) in _GROWN:
         items = GrownList(tracer, value.known())
     else:
@@ -213,9 +215,9 @@ def _copied(kind: type[GrownList], otherwise: Any, makes_lists: bool) -> Any:
         if len(args) == 1 and not kwargs and type(args[0]) in _GROWN:
             return kind(tracer, args[0].known())
         is_given = len(args) == 1 and not kwargs and makes_lists
-        rounds = heads.rows_of(tracer, args[0]) if is_given else None
-        if rounds is not None and not rounds.computes:
-            return made.made(kind, tracer, rounds)
+        iterations = heads.rows_of(tracer, args[0]) if is_given else None
+        if iterations is not None and not iterations.computes:
+            return varying.make_list(kind, tracer, iterations)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule
@@ -280,7 +282,7 @@ def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 def is_item(tracer: Forking, value: Any) -> bool:
     """Whether a tensor may be an item of a list whose length varies, which is made anew whenever it is taken."""
     may_share = tracer.recorder.may_share
-    return is_tensor(value) and may_share is not None and may_share.is_item(tracer.recorder.known_stand_in(value))
+    return is_tensor(value) and may_share is not None and may_share.is_item(tracer.recorder.known_fake(value))
 
 
 def check_item(tracer: Forking, value: Any, use: str) -> None:

@@ -17,9 +17,9 @@ from torch import fx
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.holders import replace_everywhere
-from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, Rounds, TableRounds
-from dynamo_lite.control_flow.loops.fixed import rounds_of
-from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, FrameState, LeftFromWithin
+from dynamo_lite.control_flow.loops.counted import MANY, Counter, Iterations, LaterIterations, TableIterations
+from dynamo_lite.control_flow.loops.fixed import iterations_of
+from dynamo_lite.control_flow.states import CannotMerge, FirstIterationDiffers, FrameState, LeftFromWithin
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
@@ -28,7 +28,7 @@ from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import open_fors
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 
 _TRIES = 3
 """How often the rest of one loop is tried."""
@@ -43,7 +43,7 @@ class NotByData(CannotMerge):
 class Bounded(Counter):
     """The iterator. `rest` is what all iterators of one loop share."""
 
-    def __init__(self, of: Rounds, rest: Rest, at: int = 0) -> None:
+    def __init__(self, of: Iterations, rest: UnrolledLoop, at: int = 0) -> None:
         super().__init__(of, at)
         self.rest = rest
         self._later: Bounded | None = None
@@ -64,7 +64,7 @@ class Bounded(Counter):
             frame.pc = target
 
 
-class Rest:
+class UnrolledLoop:
     """A loop that is unrolled, until it becomes an operator.
 
     Attributes:
@@ -86,11 +86,11 @@ class Rest:
         self.is_due = True
         self.given_up = ""
 
-    def length(self, of: Rounds) -> int:
+    def length(self, of: Iterations) -> int:
         """How many items there are; a list may grow."""
         return of.count if self.items is None else len(self.items)
 
-    def item(self, of: Rounds, at: int) -> Any:
+    def item(self, of: Iterations, at: int) -> Any:
         if self.items is None:
             self.items = of.items(of.count)
         return self.items[at]
@@ -101,13 +101,13 @@ def bounded(tracer: Forking, frame: Any, value: Any) -> Bounded | None:
     loop = _loop_of(frame)
     if loop is None:
         return None
-    rounds = value if isinstance(value, Rounds) else rounds_of(tracer, value)
-    if rounds is None:
+    iterations = value if isinstance(value, Iterations) else iterations_of(tracer, value)
+    if iterations is None:
         return None
     is_list = type(value) in (range, list, tuple)
     if is_list:
         iter_(tracer.vm, value)  # which reports its reads
-    return Bounded(rounds, Rest(value if is_list else None, may_be_left(*loop)))
+    return Bounded(iterations, UnrolledLoop(value if is_list else None, may_be_left(*loop)))
 
 
 def _same_numbers(now: Any, then: Any) -> bool:
@@ -150,17 +150,17 @@ class Before:
     def __init__(self, tracer: Forking, frame: Any) -> None:
         self.tracer, self.frame, self.state = tracer, frame, FrameState.of(frame)
         recorder, env = tracer.recorder, tracer.recorder.env
-        self.reads, self.unlike = FirstReads.of(tracer.reads), tracer.unlike_layouts
+        self.reads, self.layouts_differ = FirstReads.of(tracer.reads), tracer.layouts_differ
         self.notes, self.modules = tracer.noted(), set(recorder.modules)
-        self.differ = tracer.own(UnlikeSides).differ
+        self.differ = tracer.own(SideDifferences).differ
         self.mark: Any = env.core.snapshot() if env is not None else None
 
     def put(self) -> None:
         tracer, recorder = self.tracer, self.tracer.recorder
         self.state.put(self.frame)
         self.reads.put(tracer.reads)
-        tracer.unlike_layouts, tracer.broken = self.unlike, None
-        tracer.own(UnlikeSides).differ = self.differ
+        tracer.layouts_differ, tracer.broken = self.layouts_differ, None
+        tracer.own(SideDifferences).differ = self.differ
         tracer.forget_notes(self.notes)
         if recorder.env is not None:
             recorder.env.core.rollback(self.mark)
@@ -183,8 +183,8 @@ def captured(tracer: Forking, loop: Any, iterator: Bounded) -> tuple[bool, Any]:
     before = Before(tracer, loop.frame)
     try:
         return True, loop.capture()
-    except (FirstRoundDiffers, NotByData) as error:
-        rest.is_due = type(error) is FirstRoundDiffers
+    except (FirstIterationDiffers, NotByData) as error:
+        rest.is_due = type(error) is FirstIterationDiffers
         rest.passed += rest.is_due and not rest.may_be_left
     except LeftFromWithin:
         if loop.is_recorded:
@@ -215,17 +215,17 @@ def is_due(iterator: Bounded) -> bool:
 
 
 def counter_of(iterator: Bounded) -> Bounded:
-    """Return the counter of the operator: the iterator, or, behind a first round that is run before the loop, one whose
-    first iteration has the number 0."""
+    """Return the counter of the operator: the iterator, or, behind a first iteration that is run before the loop, one
+    whose first iteration has the number 0."""
     rest = iterator.rest
-    return Bounded(LaterRounds(iterator.of), rest) if rest.passed and not rest.may_be_left else iterator
+    return Bounded(LaterIterations(iterator.of), rest) if rest.passed and not rest.may_be_left else iterator
 
 
 def numbers_of(counter: Bounded, at: Any, item: Any) -> frozenset[Any]:
     """Return the symbols of an iteration's number, where it may not choose among items: unrolled, it would take one."""
     if counter.rest.may_be_left:
         return frozenset()
-    is_table = type(counter.of) is TableRounds and set(map(type, counter.of.values)) == {int}
+    is_table = type(counter.of) is TableIterations and set(map(type, counter.of.values)) == {int}
     env: Any = counter.of.tracer.recorder.env
     numbers = [number for number in (at, item if is_table else 0) if type(number) is torch.SymInt]
     return frozenset(symbol for number in numbers for symbol in symbols_of(env.unwrap(number)))
@@ -244,4 +244,4 @@ def check_worth(counter: Bounded, level: Any) -> None:
     rest = counter.rest
     rest.branches = branches(level) * counter.of.count
     if (rest.may_be_left and counter.at) or rest.branches < BRANCHES:
-        raise NotByData("branch-unsupported", why="its rounds are not left by data")
+        raise NotByData("branch-unsupported", why="its iterations are not left by data")

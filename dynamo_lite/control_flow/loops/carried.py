@@ -11,6 +11,7 @@ import torch
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow.differences import answers, layouts, same_memory
 from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
 from dynamo_lite.control_flow.facts import facts_of
 from dynamo_lite.control_flow.gradients import Required
@@ -23,8 +24,7 @@ from dynamo_lite.control_flow.loops.growing import Growing, growing_of
 from dynamo_lite.control_flow.loops.rebound import Rebound
 from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
-from dynamo_lite.control_flow.states import BeginsAgain, FrameState, Goes, OpenLoop, Side, cannot_merge
-from dynamo_lite.control_flow.unlike import answers, layouts, same_memory
+from dynamo_lite.control_flow.states import BeginsAgain, FrameState, LoopTest, OpenLoop, Side, cannot_merge
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
@@ -62,30 +62,30 @@ class Carried:
                  opened: OpenLoop | None = None, loose: Sequence[str] = ()) -> None:  # fmt: skip
         self.tracer, self.frame, self.base, self.loop = tracer, frame, base, loop
         self.counter, self.live, self.before, self.side = counter, live, before, side
-        self.number, self.is_counting, self.wanted, self.loose = number, is_counting, wanted, loose
+        self.number, self.is_counting, self.with_last_items, self.loose = number, is_counting, wanted, loose
         self.going = opened.going if opened is not None else {}
         self.opened = opened
         self.kept: dict[int, int] = {}  # the pair of a tensor → that of whether it is the one from before the loop
         self.growths, self.is_scan = growths, is_scan
         self.growing = growing  # by what a pair begins with and its place, where it is known
         self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
-        self.stand_ins: list[Any] = []
+        self.fakes: list[Any] = []
         self.tests: list[int] = []  # the pairs of which an iteration may know the truth (known_tests.py)
         self.relaid: set[int] = set()  # the pairs of tensors that are carried contiguous (relaid.py)
         self.required: list[Required] = []  # which of the results require grad, once they are known
         self.entry: Any = None  # the state at the beginning of an iteration on fake values
         assert side.state is not None
         goes = side.state.stack.pop()
-        assert type(goes) is Goes
+        assert type(goes) is LoopTest
         self.goes, self.test = goes, goes.value
         self.inplace = self._changed()
         self.merge = self._merged(before.entry if before is not None else None)
         if before is not None:
-            stand_ins = {id(value): index for index, value in enumerate(before.stand_ins)}
-            rows = {stand_ins.get(id(pair.left)): pair for pair in self.merge.pairs}
+            fakes = {id(value): index for index, value in enumerate(before.fakes)}
+            rows = {fakes.get(id(pair.left)): pair for pair in self.merge.pairs}
             known = {id(tensor) for tensor in before.inplace}
             self.is_covered = None not in rows and {id(tensor) for tensor in self.inplace} <= known
-            values = before.stand_ins
+            values = before.fakes
             self.outputs = [rows[index].right if index in rows else values[index] for index in range(len(values))]
 
     def _changed(self) -> list[Any]:
@@ -97,7 +97,7 @@ class Carried:
         """Merge the state at the beginning (the program's own values, or fake ones) and the state at the end."""
         tracer, side = self.tracer, self.side
         merge = Merge(lambda obj: False, native=False)
-        made = self.before.merge.made if self.before is not None else ()
+        made = self.before.merge.containers if self.before is not None else ()
         merge.rebound = Rebound(tracer, self.frame, self.base, side, self.live, made)
         variables, stack = start[0] if start is not None else (self.base.locals, self.base.stack)
         if self.counter is not None:
@@ -109,7 +109,7 @@ class Carried:
         left_by = self.goes.left_by if not self.is_scan else ()
         for index, way in enumerate(left_by):
             merge.pair("predicate", start[3][index] if start is not None else False, way)
-        self.ways = range(len(merge.pairs) - len(left_by), len(merge.pairs))
+        self.exit_flags = range(len(merge.pairs) - len(left_by), len(merge.pairs))
         assert side.state is not None
         before = FrameState(variables, stack, unmerged=self.base.unmerged)
         after = FrameState(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
@@ -131,16 +131,16 @@ class Carried:
         """The last items of lists. is_first: in terms of the program's own values."""
         self.lasts: dict[int, Plan] = {}
         for growth in self.growths:
-            if not any(growth.owner is owner for owner in self.wanted):
+            if not any(growth.owner is owner for owner in self.with_last_items):
                 continue
             merge.place = "the last item of a list"
             before = growth.last_before() if is_first or growth.earlier is None else growth.earlier.last
             if growth.last is MISSING:
-                cannot_merge("branch-unsupported", why="a round uses the last item of a list, which may not be there")
+                cannot_merge("branch-unsupported", why="an iteration uses the last item of a list, which may not exist")
             try:
                 self.lasts[id(growth.owner)] = merge.plan(before, growth.last)
             except Differs as error:
-                why = f"a round uses the last item of a list that gets unlike ones: {error.why}"
+                why = f"an iteration uses the last item of a list that gets different ones: {error.why}"
                 cannot_merge("branch-unsupported", why=why)
 
     def _find_growing(self, merge: Merge, start: Any) -> None:
@@ -148,19 +148,19 @@ class Carried:
         for index, pair in enumerate(list(merge.pairs)):
             length = None
             if self.before is not None:
-                at = next((i for i, value in enumerate(self.before.stand_ins) if value is pair.left), None)
-                pair.grows = self.before.merge.pairs[at].grows if at is not None else None
-                length = self.before.stand_ins[self.before.lengths[at]] if at in self.before.lengths else None
-                if pair.grows is not None and not pair.grows.is_kept(self.tracer, self.going, pair.right, start[2]):
+                at = next((i for i, value in enumerate(self.before.fakes) if value is pair.left), None)
+                pair.growth = self.before.merge.pairs[at].growth if at is not None else None
+                length = self.before.fakes[self.before.lengths[at]] if at in self.before.lengths else None
+                if pair.growth is not None and not pair.growth.is_kept(self.tracer, self.going, pair.right, start[2]):
                     raise LessRegular(pair.place)
             elif self.growing is not None:
-                pair.grows = self.growing.get((id(pair.left), pair.place))
+                pair.growth = self.growing.get((id(pair.left), pair.place))
             else:
-                pair.grows = growing_of(self.tracer, pair, self.number, self.going)
+                pair.growth = growing_of(self.tracer, pair, self.number, self.going)
                 for _ in range(self.loose.count(pair.place)):
-                    pair.grows = pair.grows and pair.grows.looser()
-            if pair.grows is not None and not pair.grows.is_exact:
-                dim = pair.grows.dim
+                    pair.growth = pair.growth and pair.growth.looser()
+            if pair.growth is not None and not pair.growth.is_exact:
+                dim = pair.growth.dim
                 self.lengths[index] = len(merge.pairs)
                 merge.place = f"the length of {pair.place}"
                 merge.pair("int64", pair.left.shape[dim] if length is None else length, pair.right.shape[dim])
@@ -176,9 +176,9 @@ class Carried:
         is_union = self.growing is not None  # the iteration ran on other values
         found: list[Any] = [(None, [()])] * len(rows)
         if not is_union:
-            found = same_memory.kept_by_round(self.tracer, self.side, [(pair.left, pair.right) for _, pair in rows])
+            found = same_memory.kept_by_iteration(self.tracer, self.side, [(pair.left, pair.right) for _, pair in rows])
         places = [pair.place for _, pair in rows]
-        odd = {pair.place for (_, pair), kept in zip(rows, found) if kept is None or pair.grows is not None}
+        odd = {pair.place for (_, pair), kept in zip(rows, found) if kept is None or pair.growth is not None}
         odd |= {place for place in places if places.count(place) > 1}
         if not is_first and not odd <= opened.unflagged:
             opened.unflagged |= odd
@@ -189,8 +189,8 @@ class Carried:
                 continue
             flag: Any = True
             if self.before is not None:
-                at = next((i for i, value in enumerate(self.before.stand_ins) if value is pair.left), None)
-                flag = self.before.stand_ins[self.before.kept[at]] if at in self.before.kept else True
+                at = next((i for i, value in enumerate(self.before.fakes) if value is pair.left), None)
+                flag = self.before.fakes[self.before.kept[at]] if at in self.before.kept else True
             now = True if is_union else same_memory.is_kept(self.tracer, self.side, kept[1], flag)
             self.kept[index] = len(merge.pairs)
             merge.place = f"whether {pair.place} is the same"
@@ -198,7 +198,7 @@ class Carried:
 
     def length(self, index: int, values: Sequence[Any]) -> Any:
         """How long a tensor that grows is. values: those of all pairs, at one time."""
-        return values[self.lengths[index]] if index in self.lengths else self.merge.pairs[index].grows.most(values[0])
+        return values[self.lengths[index]] if index in self.lengths else self.merge.pairs[index].growth.most(values[0])
 
     def gives_gradients(self) -> bool:
         """Return whether an iteration makes a tensor require grad that does not before it."""
@@ -213,10 +213,10 @@ class Carried:
             return self
         assert self.side.state is not None
         self.side.state.stack.append(self.goes)
-        known = {(id(pair.left), pair.place): pair.grows for pair in self.before.merge.pairs}
+        known = {(id(pair.left), pair.place): pair.growth for pair in self.before.merge.pairs}
         made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
                        self.growths, self.is_scan, known, self.number, self.is_counting,
-                       self.wanted, self.opened, self.loose)  # fmt: skip
+                       self.with_last_items, self.opened, self.loose)  # fmt: skip
         made.inplace = self.inplace
         return made
 
@@ -228,10 +228,10 @@ class Carried:
     def rows_of(self, found: Carried) -> list[Row]:
         """For each carried tensor without a flag: its fake tensor may be the value before the loop, or that after an
         iteration."""
-        rows = enumerate(zip(self.merge.pairs, self.stand_ins, found.outputs))
+        rows = enumerate(zip(self.merge.pairs, self.fakes, found.outputs))
         return [
-            ([stand_in], [pair.left, value])
-            for index, (pair, stand_in, value) in rows
+            ([fake], [pair.left, value])
+            for index, (pair, fake, value) in rows
             if pair.kind == "tensor" and index not in self.kept
         ]
 
@@ -267,26 +267,26 @@ class Carried:
             level.own_storages.discard(storage_key(tensor))
         if self.buffers is not None:
             self.buffers.enter()
-        self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
-        known_tests.assume(tracer, [self.stand_ins[index] for index in self.tests], bool(self.goes.goes_if))
+        self.fakes = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
+        known_tests.assume(tracer, [self.fakes[index] for index in self.tests], bool(self.goes.goes_if))
         counter = self._assume_range(level)
         for index, pair in enumerate(self.merge.pairs):
-            if pair.grows is not None:
-                length = self.length(index, self.stand_ins)
-                if not pair.grows.is_exact:
-                    pair.grows.assume(tracer, length, counter)
-                self.stand_ins[index] = pair.grows.seen(self.examples[index], length)
-        carried = [(i, p, s) for i, (p, s) in enumerate(zip(self.merge.pairs, self.stand_ins)) if p.kind == "tensor"]
-        for _, pair, stand_in in carried:
-            answers.note(tracer, pair.left, pair.right, stand_in)
+            if pair.growth is not None:
+                length = self.length(index, self.fakes)
+                if not pair.growth.is_exact:
+                    pair.growth.assume(tracer, length, counter)
+                self.fakes[index] = pair.growth.seen(self.examples[index], length)
+        carried = [(i, p, s) for i, (p, s) in enumerate(zip(self.merge.pairs, self.fakes)) if p.kind == "tensor"]
+        for _, pair, fake in carried:
+            answers.note(tracer, pair.left, pair.right, fake)
         note_groups(tracer, [([s], [p.left, p.right]) for i, p, s in carried if i not in self.kept])
         for index, at in self.kept.items():
-            same_memory.note_kept(tracer, self.stand_ins[index], self.merge.pairs[index].left, self.stand_ins[at])
-        self.put(self.stand_ins, leave=False)
+            same_memory.note_kept(tracer, self.fakes[index], self.merge.pairs[index].left, self.fakes[at])
+        self.put(self.fakes, leave=False)
         passed = counter - self.number.at if self.number is not None else None
         entered(tracer, self.growths, passed, {owner: last() for owner, last in self.lasts.items()})
         heap = {(id(row.snapshot.owner), row.snapshot.part): row.snapshot.current() for row in self.rows}
-        ways = [self.stand_ins[index] for index in self.ways]
+        ways = [self.fakes[index] for index in self.exit_flags]
         self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter, ways)
         return counter
 
@@ -303,7 +303,7 @@ class Carried:
             self.number_node = level.arguments[-1]
             at = self.tracer.predicates.item(self.number_example)
         else:
-            at = self.stand_ins[0]
+            at = self.fakes[0]
         origin = Origin("user line", note="the counter of a loop")
         relations = [ge(env.unwrap(at), counter.at), *counter.of.relations(at)]
         if self.counter is not None and self.counter is not counter:
@@ -313,7 +313,7 @@ class Carried:
         if not self.is_scan:  # again for torch's decompositions, which do not know the initial value
             recorder = self.tracer.recorder
             holds = recorder.lower_symbolic(env.wrap(ge(env.unwrap(at), counter.at)))
-            args = holds, "the number of a round is below that of the first"
+            args = holds, "the number of an iteration is below that of the first"
             recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
         return at
 
@@ -331,8 +331,8 @@ class Carried:
 def _example(tracer: Forking, pair: Pair, is_plain: bool) -> Any:
     """Return a fake value for a later value of a carried one. is_plain: it is contiguous."""
     recorder, kind, left = tracer.recorder, pair.kind, pair.left
-    if pair.grows is not None:
-        return pair.grows.example(tracer)
+    if pair.growth is not None:
+        return pair.growth.example(tracer)
     if kind != "tensor":
         with unrecorded(), recorder.fake_mode:
             return torch.empty((), dtype=torch.bool if kind == "predicate" else getattr(torch, kind))
@@ -354,7 +354,7 @@ def note_results(
     """Record what the results of a loop may alias in eager. A row: the initial value, the fake tensor for a later one,
     the value after an iteration, the result. others: outer values that the iterations use. predicate: whether there is
     a first iteration; None if there always is. added: (an item that an iteration added to a list, all such items).
-    told: id of the fake tensor for a later value → whether the result is the initial value.
+    flags: id of the fake tensor for a later value → whether the result is the initial value.
 
     If each iteration makes a new tensor, the result is the initial value only if there is no iteration; if it makes one
     for several places, their results are the same tensor if there is an iteration.
@@ -366,7 +366,7 @@ def note_results(
         layouts.compare(tracer, left, made_of, result)
 
     def fake(tensor: Any) -> Any:
-        return tracer.recorder.known_stand_in(tensor)
+        return tracer.recorder.known_fake(tensor)
 
     known = {storage_key(fake(t)) for t in (*others, *(t for row in rows for t in row[:2])) if is_tensor(t)}
     predicate = fake(predicate) if is_tensor(predicate) else predicate
@@ -398,7 +398,7 @@ def note_groups(tracer: Forking, rows: Sequence[Row]) -> None:
     """Record that a carried value may be, after some iterations, an earlier value of another that it is taken from."""
 
     def keys(row: Row) -> set[int]:
-        return {storage_key(tracer.recorder.known_stand_in(tensor)) for part in row for tensor in part}
+        return {storage_key(tracer.recorder.known_fake(tensor)) for part in row for tensor in part}
 
     groups: list[Row] = []
     for row in rows:

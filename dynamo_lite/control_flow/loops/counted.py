@@ -21,7 +21,7 @@ def is_open_size(value: Any) -> bool:
     return type(value) is torch.SymInt and value.node.maybe_as_int() is None
 
 
-class Rounds:
+class Iterations:
     """`count` iterations, numbered from 0, and the item of each. Its iterator is the next instruction's."""
 
     def __init__(self, tracer: Forking, count: Any) -> None:
@@ -58,7 +58,7 @@ class Rounds:
         """The items as the rows of a tensor, if they are numbers or tensors."""
         raise NotImplementedError
 
-    def backwards(self) -> Rounds | None:
+    def backwards(self) -> Iterations | None:
         """`reversed()` of it; None if it has none."""
         return None
 
@@ -70,7 +70,7 @@ class Rounds:
         """The program's lists of numbers that it goes over, each with its items at the head of the loop."""
         return []
 
-    def kept(self) -> Rounds:
+    def kept(self) -> Iterations:
         """Return the same for later: later changes to the shape of a tensor do not affect its items."""
         return self
 
@@ -78,7 +78,7 @@ class Rounds:
         return Counter(self)
 
 
-class RangeRounds(Rounds):
+class RangeIterations(Iterations):
     """range(start, stop, step), with a step of 1, -1, 2, ... or a size that is at least 1."""
 
     def __init__(self, tracer: Forking, start: Any, stop: Any, step: Any) -> None:
@@ -115,16 +115,16 @@ class RangeRounds(Rounds):
     def rows(self) -> torch.Tensor:
         return torch.arange(self.count) * self.step + self.start
 
-    def backwards(self) -> Rounds:
+    def backwards(self) -> Iterations:
         if type(self.step) is not int or self.step != 1:
-            return BackwardRounds(self)
-        return RangeRounds(self.tracer, self.stop - 1, self.start - 1, -1)
+            return BackwardIterations(self)
+        return RangeIterations(self.tracer, self.stop - 1, self.start - 1, -1)
 
 
-class BackwardRounds(Rounds):
+class BackwardIterations(Iterations):
     """The items of `of` from the last to the first."""
 
-    def __init__(self, of: Rounds) -> None:
+    def __init__(self, of: Iterations) -> None:
         super().__init__(of.tracer, of.count)
         self.of = of
 
@@ -148,14 +148,14 @@ class BackwardRounds(Rounds):
     def tensors(self) -> list[torch.Tensor]:
         return self.of.tensors()
 
-    def kept(self) -> Rounds:
-        return BackwardRounds(self.of.kept())
+    def kept(self) -> Iterations:
+        return BackwardIterations(self.of.kept())
 
-    def backwards(self) -> Rounds:
+    def backwards(self) -> Iterations:
         return self.of
 
 
-class RowRounds(Rounds):
+class RowIterations(Iterations):
     """The tensors of `tensor.unbind(dim)`."""
 
     def __init__(self, tracer: Forking, tensor: torch.Tensor, dim: int) -> None:
@@ -178,14 +178,14 @@ class RowRounds(Rounds):
     def tensors(self) -> list[torch.Tensor]:
         return [self.tensor]
 
-    def kept(self) -> Rounds:
-        return RowRounds(self.tracer, self.tensor.view_as(self.tensor), self.dim)
+    def kept(self) -> Iterations:
+        return RowIterations(self.tracer, self.tensor.view_as(self.tensor), self.dim)
 
-    def backwards(self) -> Rounds:
-        return BackwardRounds(self)
+    def backwards(self) -> Iterations:
+        return BackwardIterations(self)
 
 
-class PieceRounds(Rounds):
+class PieceIterations(Iterations):
     """The tensors of `tensor.split(size, dim)`, the last of which may be shorter. size: at least 1."""
 
     def __init__(self, tracer: Forking, tensor: torch.Tensor, size: Any, dim: int) -> None:
@@ -213,14 +213,14 @@ class PieceRounds(Rounds):
     def tensors(self) -> list[torch.Tensor]:
         return [self.tensor]
 
-    def kept(self) -> Rounds:
-        return PieceRounds(self.tracer, self.tensor.view_as(self.tensor), self.size, self.dim)
+    def kept(self) -> Iterations:
+        return PieceIterations(self.tracer, self.tensor.view_as(self.tensor), self.size, self.dim)
 
-    def backwards(self) -> Rounds:
-        return BackwardRounds(self)
+    def backwards(self) -> Iterations:
+        return BackwardIterations(self)
 
 
-class RepeatedRounds(Rounds):
+class RepeatedIterations(Iterations):
     """[value] * count"""
 
     def __init__(self, tracer: Forking, value: Any, count: Any, kind: Any) -> None:
@@ -239,7 +239,7 @@ class RepeatedRounds(Rounds):
             return self.value.unsqueeze(0).expand(self.count, *self.value.shape)
         return torch.full((self.count,), self.value, dtype=torch.int64 if self.kind is int else torch.float64)
 
-    def backwards(self) -> Rounds:
+    def backwards(self) -> Iterations:
         return self
 
 
@@ -250,10 +250,10 @@ def _numbered(items: Any, number: Any) -> Iterator[Any]:
         number = number + 1
 
 
-class EnumeratedRounds(Rounds):
+class EnumeratedIterations(Iterations):
     """enumerate(of, start)."""
 
-    def __init__(self, of: Rounds, start: Any) -> None:
+    def __init__(self, of: Iterations, start: Any) -> None:
         super().__init__(of.tracer, of.count)
         self.of, self.start = of, start
 
@@ -283,14 +283,14 @@ class EnumeratedRounds(Rounds):
     def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
         return self.of.lists()
 
-    def kept(self) -> Rounds:
-        return EnumeratedRounds(self.of.kept(), self.start)
+    def kept(self) -> Iterations:
+        return EnumeratedIterations(self.of.kept(), self.start)
 
 
-class ZippedRounds(Rounds):
+class ZippedIterations(Iterations):
     """zip(*parts)."""
 
-    def __init__(self, parts: Sequence[Rounds]) -> None:
+    def __init__(self, parts: Sequence[Iterations]) -> None:
         count = parts[0].count
         tracer = parts[0].tracer
         self.is_even = True  # whether all parts are known to have as many items
@@ -326,14 +326,14 @@ class ZippedRounds(Rounds):
     def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
         return [found for part in self.parts for found in part.lists()]
 
-    def kept(self) -> Rounds:
-        return ZippedRounds([part.kept() for part in self.parts])
+    def kept(self) -> Iterations:
+        return ZippedIterations([part.kept() for part in self.parts])
 
 
-class NeighbourRounds(Rounds):
+class NeighbourIterations(Iterations):
     """itertools.pairwise(of)."""
 
-    def __init__(self, of: Rounds) -> None:
+    def __init__(self, of: Iterations) -> None:
         count = of.count - 1
         super().__init__(of.tracer, count if _is_known(of.tracer, count >= 0) else torch.sym_max(count, 0))
         self.of = of
@@ -355,11 +355,11 @@ class NeighbourRounds(Rounds):
     def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
         return self.of.lists()
 
-    def kept(self) -> Rounds:
-        return NeighbourRounds(self.of.kept())
+    def kept(self) -> Iterations:
+        return NeighbourIterations(self.of.kept())
 
 
-class UncountedRounds(Rounds):
+class UncountedIterations(Iterations):
     """The iterations of a loop that is run to count them. They have no items."""
 
     def __init__(self, tracer: Forking) -> None:
@@ -369,10 +369,10 @@ class UncountedRounds(Rounds):
         yield ge(_unwrapped(self.tracer, at), 0)
 
 
-class LaterRounds(Rounds):
+class LaterIterations(Iterations):
     """All iterations of `of` except the first, which exists."""
 
-    def __init__(self, of: Rounds) -> None:
+    def __init__(self, of: Iterations) -> None:
         super().__init__(of.tracer, of.count - 1)
         self.of = of
 
@@ -394,7 +394,7 @@ class LaterRounds(Rounds):
         return self.of.computes
 
 
-class TableRounds(Rounds):
+class TableIterations(Iterations):
     """The items of a tuple or list of numbers: of ints, some of which may be of the data, or of floats."""
 
     def __init__(self, tracer: Forking, given: Sequence[Any]) -> None:
@@ -421,7 +421,7 @@ class TableRounds(Rounds):
 class Counter:
     """The iterator: `at` is the number of the next iteration."""
 
-    def __init__(self, of: Rounds, at: int = 0) -> None:
+    def __init__(self, of: Iterations, at: int = 0) -> None:
         self.of, self.at = of, at
 
     def __iter__(self) -> Counter:

@@ -20,7 +20,7 @@ from dynamo_lite.capture.alias_analysis import draws, only_computes, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried
-from dynamo_lite.control_flow.loops.counted import Counter, Rounds
+from dynamo_lite.control_flow.loops.counted import Counter, Iterations
 from dynamo_lite.control_flow.loops.growing import Going, if_it_goes
 from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.states import OpenLoop, cannot_merge
@@ -33,14 +33,14 @@ Counted = Sequence[tuple[Pair, torch.Tensor]]
 """The carried values of the counting run, and its results."""
 
 
-class BoundedRounds(Rounds):
+class BoundedIterations(Iterations):
     """The iterations of a loop of which only the greatest number is known."""
 
 
 def numbers(tracer: Forking, count: Any) -> Counter:
     """Return the counter of a loop of `count` iterations."""
     tracer.recorder.guarded(torch._check, count >= 0)
-    return Counter(Rounds(tracer, count))
+    return Counter(Iterations(tracer, count))
 
 
 def check_repeatable(level: Level) -> None:
@@ -50,7 +50,7 @@ def check_repeatable(level: Level) -> None:
         graphs += [part.graph for part in module.modules() if isinstance(part, fx.GraphModule)]
     drawing = next((node for graph in graphs for node in graph.nodes if draws(node)), None)
     if drawing is not None:
-        why = f"its rounds are counted before it is run, and they draw random numbers ({drawing.target})"
+        why = f"its iterations are counted before it is run, and they draw random numbers ({drawing.target})"
         cannot_merge("branch-unsupported", why=why)
 
 
@@ -148,7 +148,7 @@ def steps_of(tracer: Forking, carried: Carried, found: Carried, going: Going) ->
     """Yield the facts at the beginning of each iteration about integers that change by a constant: `i += 1`."""
     env = tracer.recorder.env
     assert env is not None
-    at, *others = carried.stand_ins
+    at, *others = carried.fakes
     for pair, value, after in zip(carried.merge.pairs[1:], others, found.outputs[1:]):
         if pair.kind == "int64" and type(value) is torch.SymInt:
             by = if_it_goes(tracer, going, after) - value
@@ -157,7 +157,9 @@ def steps_of(tracer: Forking, carried: Carried, found: Carried, going: Going) ->
                 yield eq(env.unwrap(value), env.unwrap(pair.left + step * at))
 
 
-def most_rounds(tracer: Forking, known: Iterable[Any], bounds: Mapping[int, Sequence[Any]], number: Any) -> int | None:
+def most_iterations(
+    tracer: Forking, known: Iterable[Any], bounds: Mapping[int, Sequence[Any]], number: Any
+) -> int | None:
     """Return the greatest possible number of iterations; None if it is not known.
 
     known: facts. bounds: facts about the `number` of an iteration that is not the last; if both sides of a branch run a

@@ -20,12 +20,12 @@ from dynamo_lite.control_flow.emission import decode, is_unknown
 from dynamo_lite.control_flow.facts import facts_of, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList, WantsLast
-from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems, grown, growths_of, left
+from dynamo_lite.control_flow.lists.growth import HasToGrow, ItemsDiffer, Later, grown, growths_of, left
 from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
 from dynamo_lite.control_flow.loops import bounded, counting, known_tests, lost_gradients, relaid
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, Unflagged, note_groups
-from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, UncountedRounds
+from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterIterations, UncountedIterations
 from dynamo_lite.control_flow.loops.exits import left_from_within
 from dynamo_lite.control_flow.loops.growing import growing_of
 from dynamo_lite.control_flow.loops.scan import emit_scan
@@ -34,8 +34,8 @@ from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.sides import opened, run_side, undo_layouts
 from dynamo_lite.control_flow.states import (
     CannotMerge,
-    FewRounds,
-    FirstRoundDiffers,
+    FewIterations,
+    FirstIterationDiffers,
     FrameState,
     LeftFromWithin,
     OpenLoop,
@@ -49,7 +49,7 @@ from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 
 _ROUNDS = 16
 """How often an iteration is run until the carried values have settled."""
@@ -81,11 +81,11 @@ class DataLoop:
         self.tracer.own(ComparedSides).end_open()
         self.number = self.number or self.counter
         self.is_recorded, self.had_gradient = False, False
-        self.made: list[Side] = []
+        self.run_sides: list[Side] = []
         self.replaced: list[tuple[list[Any], list[Any]]] = []  # lists, and the GrownList in the place of each
-        self.wanted: list[Any] = []  # lists whose last item iterations use
+        self.with_last_items: list[Any] = []  # lists whose last item iterations use
         self.counted: list[tuple[Pair, torch.Tensor]] = []  # the results of the run that counted iterations
-        self.lack: UnlikeItems | None = None  # whether items that an iteration adds to a list may be absent
+        self.lack: ItemsDiffer | None = None  # whether items that an iteration adds to a list may be absent
         self.ragged: Known = {}  # how long they are, if they differ
         self.loose: list[str] = []  # places of tensors that grow differently than in the first iteration
         self.is_left_by_data = False  # from some iteration on: it cannot be a scan
@@ -112,7 +112,7 @@ class DataLoop:
         try:
             return reported(self.tracer.recorder, lambda: lost_gradients.captured(self))
         finally:
-            for side in self.made:
+            for side in self.run_sides:
                 side.let_go()
             self.base.let_go()
 
@@ -135,13 +135,13 @@ class DataLoop:
         grown(tracer, carried.growths, added)
         tracer.made_dicts |= found.side.dicts
         tracer.branches.note_loop(self, carried)
-        return left_from_within(tracer, self, [results[index] for index in carried.ways])
+        return left_from_within(tracer, self, [results[index] for index in carried.exit_flags])
 
     def _counted(self, is_exact: bool) -> Counter:
         """Return the counter of a loop that data end. is_exact: the exact count is needed, not only an upper bound.
         Raises CannotMerge."""
         tracer, reads = self.tracer, FirstReads.of(self.tracer.reads)
-        number = self.counter or Counter(UncountedRounds(tracer))
+        number = self.counter or Counter(UncountedIterations(tracer))
         made = DataLoop(tracer, self.frame, self.predicate, self.loop, self.counter, number, is_counting=True)
         made.replaced = self.replaced
         carried, found = made._settled()
@@ -149,15 +149,15 @@ class DataLoop:
         if self.counter is None:
             with facts_of(tracer, found.side):
                 known = [*counting.steps_of(tracer, carried, found, made.open.going)]
-                most = counting.most_rounds(tracer, known, made.open.bounds, carried.stand_ins[0])
+                most = counting.most_iterations(tracer, known, made.open.bounds, carried.fakes[0])
         if most is not None and most < MANY and self.may_end:
-            raise FewRounds("branch-unsupported", why="it has few rounds")
+            raise FewIterations("branch-unsupported", why="it has few iterations")
         if most is not None and not is_exact:
             reads.put(tracer.reads)
-            return Counter(counting.BoundedRounds(tracer, most))
-        if any(pair.grows is not None and pair.grows.step for pair in carried.merge.pairs):
-            why = "each round of a `while` loop makes it longer, and only the data end the loop"
-            raise CannotMerge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)
+            return Counter(counting.BoundedIterations(tracer, most))
+        if any(pair.growth is not None and pair.growth.step for pair in carried.merge.pairs):
+            why = "each iteration of a `while` loop makes it longer, and only the data end the loop"
+            raise CannotMerge("branch-differs", what="a tensor of another shape after each iteration", why=why)
         counting.check_repeatable(found.side.level)
         keep_facts(tracer, found.side, *found.side.new_facts)
         results, _ = emit_while(made, carried, found)
@@ -187,7 +187,7 @@ class DataLoop:
                     carried.tests = known_tests.tested(self.tracer, carried, self.predicate, self.goes_if)
             try:
                 with opened(self.tracer, self.frame, self.base) as base:
-                    side = self._round(carried)
+                    side = self._iteration(carried)
                     found = self._found(side, carried)
             except HasToGrow as grows:
                 if grows.base is not base:
@@ -198,10 +198,10 @@ class DataLoop:
             except WantsLast as wants:
                 if carried is None or not any(growth.owner is wants.owner for growth in carried.growths):
                     raise
-                self.wanted.append(wants.owner)
+                self.with_last_items.append(wants.owner)
                 carried = None
                 continue
-            except UnlikeItems as unlike:
+            except ItemsDiffer as unlike:
                 carried, self.lack = None, unlike
                 continue
             except RaggedItems as differ:
@@ -232,14 +232,14 @@ class DataLoop:
             else:  # it changes tensors in place: once more, now that is known what they may share memory with
                 note_groups(self.tracer, carried.rows_of(found))
                 settled = True
-        self.tracer.refuse("branch-unsupported", why="what the loop carries from round to round does not settle")
+        self.tracer.refuse("branch-unsupported", why="the values that the loop carries do not settle")
 
     def _found(self, side: Side, carried: Carried | None) -> Carried | None:
         """Return the carried values after an iteration; None if the loop cannot be a scan, and is tried again."""
         tracer = self.tracer
         assert side.state is not None
         if self._has_none() and any(type(snapshot.owner) in (list, GrownList) for snapshot, _ in side.heap.values()):
-            cannot_merge("branch-unsupported", why="its rounds add to a list, and the example has no round")
+            cannot_merge("branch-unsupported", why="its iterations add to a list, and the example has no iteration")
         if carried is None:
             growths = growths_of(tracer, side, Later(self.lack, self.ragged))
         else:
@@ -248,19 +248,19 @@ class DataLoop:
             growths = left(tracer, side, carried.growths, later)
         is_scan = carried.is_scan if carried is not None else False
 
-        def found() -> Carried:
+        def attempt() -> Carried:
             return Carried(tracer, self.frame, self.base, side, self.loop, self.counter, self.live, carried,
-                           growths, is_scan, None, self.number, self.is_counting, self.wanted, self.open,
+                           growths, is_scan, None, self.number, self.is_counting, self.with_last_items, self.open,
                            self.loose)  # fmt: skip
 
-        made = found()
+        made = attempt()
         if carried is None and made.gives_gradients():  # in a later iteration the answer would differ
-            tracer.own(UnlikeSides).differ = True
-        if carried is None and self._may_run_first_round():
-            self._check_first_round(made)
-        is_longer = any(pair.grows is not None for pair in made.merge.pairs)
+            tracer.own(SideDifferences).differ = True
+        if carried is None and self._may_run_first_iteration():
+            self._check_first_iteration(made)
+        is_longer = any(pair.growth is not None for pair in made.merge.pairs)
         if is_longer and self.has_gradient(made):
-            why = "torch's while_loop, which it would become, has no right gradient, and a tensor grows with each round"
+            why = "torch's while_loop, which it would become, has no right gradient, and a tensor gets longer"
             raise CannotMerge("loop-gradient", why=why)
         if carried is None and self.number is None and not self.is_counting:
             self._check_uncounted(side, made, bool(growths))
@@ -271,7 +271,7 @@ class DataLoop:
             else:
                 assert side.state is not None
                 side.state.stack.append(made.goes)
-                made = found()
+                made = attempt()
         if isinstance(self.counter, Bounded):
             self._check_bounded(made, self.counter)
         if is_scan and self.counter is not None and made.test is not self.next_test:
@@ -279,22 +279,23 @@ class DataLoop:
             return made if self.counted else None
         return made
 
-    def _check_first_round(self, made: Carried) -> None:
-        """Raises FirstRoundDiffers if the first iteration leaves a variable of another kind or shape than the next."""
+    def _check_first_iteration(self, made: Carried) -> None:
+        """Raises FirstIterationDiffers if the first iteration leaves a variable of another kind or shape."""
         names = [repr(self.frame.info.names[index]) for index in made.unmergeable]
         names += [pair.place for pair in made.merge.pairs if _has_other_shape(pair)]
         if names:
-            raise FirstRoundDiffers("branch-differs", what=f"{names[0]} different", why="the first round changes it")
+            why = "the first iteration changes it"
+            raise FirstIterationDiffers("branch-differs", what=f"{names[0]} different", why=why)
 
     def _check_uncounted(self, side: Side, made: Carried, adds: bool) -> None:
         """Raises ToBeCounted if the iteration count has to be known first. adds: iterations add to a list."""
         if self.has_gradient(made):
             raise ToBeCounted("it has a gradient", True)
-        number = Counter(UncountedRounds(self.tracer))
+        number = Counter(UncountedIterations(self.tracer))
         with facts_of(self.tracer, side):
             how = [growing_of(self.tracer, pair, number, self.open.going) for pair in made.merge.pairs]
         if adds or any(growing is not None and growing.step for growing in how):
-            raise ToBeCounted("its rounds add to a list, or make a tensor longer", False)
+            raise ToBeCounted("its iterations add to a list, or make a tensor longer", False)
 
     def _check_counted(self, made: Carried) -> None:
         """Raises ToBeCounted for a `for` with a gradient that data may end."""
@@ -305,7 +306,7 @@ class DataLoop:
         """Whether a scan can replace the while_loop: the iteration count is known."""
         assert self.number is not None
         if self.counter is None or self.counted:
-            is_counted = not isinstance(self.number.of, counting.BoundedRounds)
+            is_counted = not isinstance(self.number.of, counting.BoundedIterations)
             return is_counted and self.has_gradient(made) and not self.open.exits
         if made.test is not self.next_test or self.is_left_by_data:
             return False
@@ -317,7 +318,7 @@ class DataLoop:
         gradient."""
         by_data = self._is_left_by(found)
         if found.before is None and not by_data and not bounded.branches(found.side.level):
-            raise NotByData("branch-unsupported", why="its first round is not left by data")
+            raise NotByData("branch-unsupported", why="its first iteration is not left by data")
         if found.before is None and not counter.rest.may_be_left:
             bounded.check_worth(counter, found.side.level)
         lists = [given for given, _ in counter.of.lists()]
@@ -332,10 +333,10 @@ class DataLoop:
         """Whether the test behind an iteration is one on data."""
         return type(found.test) is not bool and found.test is not self.next_test
 
-    def _may_run_first_round(self) -> bool:
+    def _may_run_first_iteration(self) -> bool:
         """Whether the first iteration can be taken out of the loop: it exists for certain, or in the example."""
         env = self.tracer.recorder.env
-        if self.counter is None or env is None or isinstance(self.counter.of, LaterRounds):
+        if self.counter is None or env is None or isinstance(self.counter.of, LaterIterations):
             return False
         answer = self.counter.of.count >= 1
         if type(answer) is bool:
@@ -359,7 +360,7 @@ class DataLoop:
         self.had_gradient |= has
         return has
 
-    def _round(self, carried: Carried | None) -> Side:
+    def _iteration(self, carried: Carried | None) -> Side:
         tracer, counter, frame = self.tracer, self.counter, self.frame
 
         def begin(level: Level) -> None:
@@ -389,16 +390,16 @@ class DataLoop:
             side = run_side(tracer, frame, self.base, begin, stops, assumed, keeps=False)
         finally:
             del tracer.known[known:]
-        self.made.append(side)
+        self.run_sides.append(side)
         if carried is not None:
             undo_layouts(tracer, side, carried.arguments)
         if side.error is not None:
-            why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
+            why = f"an iteration of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)
         if side.problem is not None:
             raise side.problem
         if side.over:
-            cannot_merge("branch-unsupported", why="a round ends a generator that waits within `try` or `with`")
+            cannot_merge("branch-unsupported", why="an iteration ends a generator that waits within `try` or `with`")
         as_test(tracer, side, self.open)
         if side.pc not in self.loop.tests:
             raise LeftFromWithin
@@ -413,7 +414,7 @@ class DataLoop:
 
 def _has_other_shape(pair: Pair) -> bool:
     """Whether the first iteration gives a tensor another shape, other than by making it longer."""
-    if pair.kind != "tensor" or pair.grows is not None:
+    if pair.kind != "tensor" or pair.growth is not None:
         return False
     known = [sizes for sizes in zip(pair.left.shape, pair.right.shape) if set(map(type, sizes)) == {int}]
     return any(one != other for one, other in known)

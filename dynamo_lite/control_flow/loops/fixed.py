@@ -1,7 +1,7 @@
-"""What a `for` statement of a known length goes over, as Rounds: `range(50)`, rows, numbers, and pairs of these.
+"""The items of a `for` statement of a known length, as Iterations: `range(50)`, rows, numbers, and pairs of these.
 
-The items of Rounds may be asked for by a number that only run time knows, so that the loop can be an operator. Numbers
-of the data are among them: `for t, e in zip(x, chosen.tolist())`.
+The items of Iterations may be asked for by a number that only run time knows, so that the loop can be an operator.
+Numbers of the data are among them: `for t, e in zip(x, chosen.tolist())`.
 """
 
 from __future__ import annotations
@@ -16,52 +16,52 @@ from dynamo_lite.control_flow.emission import is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.counted import (
     MANY,
-    EnumeratedRounds,
-    RangeRounds,
-    Rounds,
-    RowRounds,
-    TableRounds,
-    ZippedRounds,
+    EnumeratedIterations,
+    Iterations,
+    RangeIterations,
+    RowIterations,
+    TableIterations,
+    ZippedIterations,
 )
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-def is_fixed(rounds: Any) -> bool:
-    """Whether it is Rounds of a known length."""
-    return isinstance(rounds, Rounds) and type(rounds.count) is int
+def is_fixed(iterations: Any) -> bool:
+    """Whether it is Iterations of a known length."""
+    return isinstance(iterations, Iterations) and type(iterations.count) is int
 
 
-def rounds_of(tracer: Forking, value: Any) -> Rounds | None:
+def iterations_of(tracer: Forking, value: Any) -> Iterations | None:
     """Return the iterations of a loop over `value`; None if they are few, or of other things."""
     if not _is_long(value):
         return None
     if is_tensor(value):
-        return RowRounds(tracer, value, 0)
+        return RowIterations(tracer, value, 0)
     if type(value) is range:
-        return RangeRounds(tracer, value.start, value.stop, value.step)
-    return TableRounds(tracer, value) if _are_numbers(value) else None
+        return RangeIterations(tracer, value.start, value.stop, value.step)
+    return TableIterations(tracer, value) if _are_numbers(value) else None
 
 
-def pairs_of(tracer: Forking, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Rounds | None:
+def pairs_of(tracer: Forking, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterations | None:
     """Return the iterations of a loop over `enumerate(value)` or `zip(value, value)`."""
     make = _PAIRS.get(fn)
     if make is None or not args or kwargs or not all(map(_is_long, args)):
         return None
     if not all(is_tensor(value) or type(value) is range or _are_numbers(value) for value in args):
         return None
-    parts = [rounds_of(tracer, value) for value in args]
+    parts = [iterations_of(tracer, value) for value in args]
     return make(parts)
 
 
-def _zipped(parts: list[Any]) -> Rounds:
-    return ZippedRounds(parts)
+def _zipped(parts: list[Any]) -> Iterations:
+    return ZippedIterations(parts)
 
 
-def _numbered(parts: list[Any]) -> Rounds | None:
-    return EnumeratedRounds(parts[0], 0) if len(parts) == 1 else None
+def _numbered(parts: list[Any]) -> Iterations | None:
+    return EnumeratedIterations(parts[0], 0) if len(parts) == 1 else None
 
 
-_PAIRS: dict[Any, Callable[[list[Any]], Rounds | None]] = {builtins.zip: _zipped, builtins.enumerate: _numbered}
+_PAIRS: dict[Any, Callable[[list[Any]], Iterations | None]] = {builtins.zip: _zipped, builtins.enumerate: _numbered}
 
 
 def _is_long(value: Any) -> bool:

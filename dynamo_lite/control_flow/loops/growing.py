@@ -107,11 +107,11 @@ class Growing(NamedTuple):
             size = value.shape[dim]
             least = self.before.shape[dim] if self.step else 0
             fits = _holds(tracer, size >= least) and _holds(tracer, size <= self.after(at))
-        if not is_dense(tracer.recorder.known_stand_in(value)):
-            cannot_merge("branch-unsupported", why="a tensor whose length rounds change is not contiguous")
+        if not is_dense(tracer.recorder.known_fake(value)):
+            cannot_merge("branch-unsupported", why="a tensor whose length iterations change is not contiguous")
         if not fits:
             why = f"{shape_text(self.before.shape)} before, {shape_text(value.shape)} after"
-            cannot_merge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)
+            cannot_merge("branch-differs", what="a tensor of another shape after each iteration", why=why)
 
     def is_kept(self, tracer: Forking, going: Going, value: torch.Tensor, at: Any) -> bool:
         """Whether the tensor after iteration `at` has the length that is assumed for all iterations."""

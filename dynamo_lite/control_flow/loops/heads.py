@@ -1,7 +1,7 @@
 """Calls and tensors at the head of a `for` statement: `range(n)`, `enumerate(x)`, `zip(x, y)`, `x.unbind(0)`.
 
-If their length is a symbolic size they become Rounds (counted.py), which only the loop can use. The result of the call
-must therefore go straight into a GET_ITER, through nothing but such calls; this is checked ahead.
+If their length is a symbolic size they become Iterations (counted.py), which only the loop can use. The result of the
+call must therefore go straight into a GET_ITER, through nothing but such calls; this is checked ahead.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.items.computed import MappedRounds, filtered, rounds_of_expression
+from dynamo_lite.control_flow.items.computed import MappedIterations, filtered, iterations_of_expression
 from dynamo_lite.control_flow.items.consumed import CONSUMERS, as_generator, take
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple
-from dynamo_lite.control_flow.lists.made import made as made_list
+from dynamo_lite.control_flow.lists.varying import make_list
 from dynamo_lite.control_flow.loops.counted import (
-    EnumeratedRounds,
-    NeighbourRounds,
-    PieceRounds,
-    RangeRounds,
-    Rounds,
-    RowRounds,
-    ZippedRounds,
+    EnumeratedIterations,
+    Iterations,
+    NeighbourIterations,
+    PieceIterations,
+    RangeIterations,
+    RowIterations,
+    ZippedIterations,
     is_open_size,
 )
 from dynamo_lite.control_flow.loops.fixed import pairs_of
+from dynamo_lite.control_flow.loops.listed import ListedIterations, listed
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.interpreter.frames.generators import frame_of
@@ -42,7 +43,7 @@ Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _THROUGH = (enumerate, zip, reversed, map, filter, pairwise)
 _INTO = (torch.tensor, torch.as_tensor, torch.cat, torch.concat, torch.concatenate, torch.stack, len)
-"""Functions that read the items of their argument (lists/made.py), in addition to CONSUMERS."""
+"""Functions that read the items of their argument (lists/varying.py), in addition to CONSUMERS."""
 _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
@@ -54,9 +55,9 @@ _HOLDS = {"STORE_FAST": 0, "STORE_DEREF": 0, "RETURN_VALUE": 0, "STORE_ATTR": 1,
 
 
 def sink_of(frame: Any, or_list: bool) -> str:
-    """What the result of the current call goes into: "for", at once, or as an argument of enumerate, zip, map; or_list:
-    `list()`, torch.tensor() as well; "list": a variable, an attribute, a subscript, a call of the program's own, where
-    it has to be a list. "" for anything else.
+    """The place that the result of the current call goes into: "for", at once, or as an argument of enumerate, zip,
+    map; or_list: `list()`, torch.tensor() as well; "list": a variable, an attribute, a subscript, a call of the
+    program's own, where it has to be a list. "" for anything else.
 
     `above` counts the values above it on the stack; `below` is how much of the stack from before is still there.
     """
@@ -116,18 +117,18 @@ def _consumes(callee: Any) -> bool:
     return id(callee) in CONSUMERS or any(callee is fn for fn in _INTO)
 
 
-def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Rounds | None:
+def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Iterations | None:
     """Return the iterations of a loop over `value` if its length is symbolic."""
-    if isinstance(value, Rounds):
+    if isinstance(value, Iterations):
         return value
     if isinstance(value, GrownList):
-        return value.rounds()
+        return value.iterations()
     if not is_tensor(value) or type(dim) is not int or not -value.dim() <= dim < value.dim():
         return None
-    return RowRounds(tracer, value, dim % value.dim()) if is_open_size(value.shape[dim]) else None
+    return RowIterations(tracer, value, dim % value.dim()) if is_open_size(value.shape[dim]) else None
 
 
-def _all_rounds(tracer: Forking, values: Sequence[Any]) -> list[Rounds] | None:
+def _all_iterations(tracer: Forking, values: Sequence[Any]) -> list[Iterations] | None:
     """What a loop over several values goes over; of generator expressions as well, which `_at_head` takes over."""
     generators = [id(value) for value in values if type(value) is GeneratorType]
     if len({*generators}) < len(generators):
@@ -135,17 +136,17 @@ def _all_rounds(tracer: Forking, values: Sequence[Any]) -> list[Rounds] | None:
     found, is_open = [], False
     for value in values:
         is_generator = type(value) is GeneratorType
-        rounds = rounds_of_expression(tracer, value) if is_generator else rows_of(tracer, value)
-        is_open = is_open or rounds is not None
-        if rounds is None and len(values) > 1 and is_tensor(value) and value.dim():
-            rounds = RowRounds(tracer, value, 0)  # of a length that does not vary, beside one that does
-        if rounds is None:
+        iterations = iterations_of_expression(tracer, value) if is_generator else rows_of(tracer, value)
+        is_open = is_open or iterations is not None
+        if iterations is None and len(values) > 1 and is_tensor(value) and value.dim():
+            iterations = RowIterations(tracer, value, 0)  # of a length that does not vary, beside one that does
+        if iterations is None:
             return None
-        found.append(rounds)
+        found.append(iterations)
     return found if is_open else None
 
 
-# -- rules: (tracer, fn, args, kwargs) → Rounds, or the result of `otherwise` ----------------------------------------
+# -- rules: (tracer, fn, args, kwargs) → Iterations, or the result of `otherwise` -----------------------------------
 
 
 def _number(tracer: Forking, value: Any) -> Any:
@@ -162,7 +163,7 @@ def _range(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         return None
     if not any(map(is_open_size, args)):
         return None
-    made = RangeRounds(tracer, start, stop, step)
+    made = RangeIterations(tracer, start, stop, step)
     return made if is_open_size(made.count) else None
 
 
@@ -174,13 +175,13 @@ def _is_positive(tracer: Forking, number: Any) -> bool:
     return tracer.recorder.env is not None and tracer.recorder.env.decide_node(answer.node) is True
 
 
-def _pieces(tracer: Forking, tensor: Any, size: Any, dim: Any) -> Rounds | None:
+def _pieces(tracer: Forking, tensor: Any, size: Any, dim: Any) -> Iterations | None:
     """tensor.split(size, dim), if how many pieces there are depends on a size."""
     if not is_tensor(tensor) or type(size) not in (int, torch.SymInt) or type(dim) is not int:
         return None
     if not -tensor.dim() <= dim < tensor.dim() or not _is_positive(tracer, size):
         return None
-    made = PieceRounds(tracer, tensor, size, dim % tensor.dim())
+    made = PieceIterations(tracer, tensor, size, dim % tensor.dim())
     if not is_open_size(made.count):
         return None
     if _is_positive(tracer, made.length):
@@ -211,30 +212,30 @@ def _enumerate(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     start = kwargs.get("start", args[1] if len(args) == 2 else 0)
     if not 1 <= len(args) <= 2 or not kwargs.keys() <= {"start"} or type(start) not in (int, torch.SymInt):
         return None
-    of = _all_rounds(tracer, args[:1])
-    return EnumeratedRounds(of[0], start) if of is not None else None
+    of = _all_iterations(tracer, args[:1])
+    return EnumeratedIterations(of[0], start) if of is not None else None
 
 
 def _zip(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    parts = _all_rounds(tracer, args) if args and not kwargs else None
+    parts = _all_iterations(tracer, args) if args and not kwargs else None
     if parts is None:
         return None
-    made = ZippedRounds(parts)
+    made = ZippedIterations(parts)
     return made if made.is_even or not made.computes else None
 
 
 def _pairwise(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    of = _all_rounds(tracer, args) if len(args) == 1 and not kwargs else None
-    return None if of is None or of[0].computes else NeighbourRounds(of[0])
+    of = _all_iterations(tracer, args) if len(args) == 1 and not kwargs else None
+    return None if of is None or of[0].computes else NeighbourIterations(of[0])
 
 
 def _map(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     of = _zip(tracer, args[1:], kwargs)
-    return None if of is None else MappedRounds(tracer, args[0], of)
+    return None if of is None else MappedIterations(tracer, args[0], of)
 
 
 def _filter(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    of = _all_rounds(tracer, args[1:]) if len(args) == 2 and not kwargs else None
+    of = _all_iterations(tracer, args[1:]) if len(args) == 2 and not kwargs else None
     return None if of is None else filtered(tracer, args[0], of[0])
 
 
@@ -256,7 +257,7 @@ def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool
         sink = sink_of(frame, makes_lists) if calls else ""
         if sink == "list":
             made = None if fn is builtins.range else make(tracer, args, kwargs)
-            made = made if not isinstance(made, Rounds) else kept(tracer, fn, made)
+            made = made if not isinstance(made, Iterations) else kept(tracer, fn, made)
         else:
             made = make(tracer, args, kwargs) if sink else None
             if made is None and sink and sink_of(frame, False):
@@ -266,21 +267,23 @@ def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool
                 if type(arg) is GeneratorType and (taken := frame_of(arg)) is not None:
                     take(tracer, taken)
             return made
-        if any(isinstance(arg, Rounds) for arg in args):
+        if any(isinstance(arg, Iterations) for arg in args):
             return tracer.vm.call(fn, tuple([unrolled(tracer, arg) for arg in args]), kwargs)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule
 
 
-def kept(tracer: Forking, fn: Any, rounds: Rounds) -> Any:
-    """Return the value that the program may keep in a variable: a tuple of tensors, or an iterator."""
-    return as_generator(tracer, rounds) if fn in _THROUGH else made_list(GrownTuple, tracer, rounds)
+def kept(tracer: Forking, fn: Any, iterations: Iterations) -> Any:
+    """Return the value that the program may keep in a variable: a tuple of tensors, a list, or an iterator."""
+    if fn in _THROUGH:
+        return as_generator(tracer, iterations)
+    return make_list(GrownList if type(iterations) is ListedIterations else GrownTuple, tracer, iterations)
 
 
 def unrolled(tracer: Forking, value: Any) -> Any:
     """Return the items in terms of the example's length, which becomes fixed."""
-    if not isinstance(value, Rounds):
+    if not isinstance(value, Iterations):
         return value
     with builtin_calls.needs_number(tracer, "range"):
         return value.rest(concrete(torch.sym_max(value.count, 0)), 0)
@@ -298,6 +301,7 @@ _RULES_OF_LOOPS: tuple[tuple[Any, Any], ...] = (
     (torch.split, _split),
     (torch.Tensor.chunk, _chunk),
     (torch.chunk, _chunk),
+    (torch.Tensor.tolist, listed),
 )
 
 

@@ -32,7 +32,7 @@ def tested(tracer: Forking, carried: Any, predicate: Any, goes_if: bool) -> list
     return [
         index
         for index, pair in enumerate(pairs)
-        if pair.grows is None
+        if pair.growth is None
         and is_test(tracer, pair.left, predicate)
         and is_test(tracer, pair.right, goes.raw)
         and _is_fixed(carried, pair.left)
@@ -84,8 +84,8 @@ def is_test(tracer: Forking, value: Any, test: Any) -> bool:
         return is_tensor(value) or type(value) in SYMBOLIC
     if not all(is_tensor(one) or type(one) in SYMBOLIC for one in (value, test)):
         return False
-    stand_in, condition_of = tracer.recorder.known_stand_in, tracer.predicates.condition
-    one, other = (stand_in(v) if is_tensor(v) else condition_of(v) for v in (value, test))
+    fake, condition_of = tracer.recorder.known_fake, tracer.predicates.condition
+    one, other = (fake(v) if is_tensor(v) else condition_of(v) for v in (value, test))
     if is_tensor(one) is not is_tensor(other):
         tensor, condition = (one, other) if is_tensor(one) else (other, one)
         return tracer.predicates.held(condition) is tensor

@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.control_flow.differences.layouts import are_equal
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.states import OpenLoop, Side
-from dynamo_lite.control_flow.unlike.layouts import are_equal
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
@@ -55,7 +55,7 @@ class _Filling:
 
     def __init__(self, tracer: Forking, side: Side) -> None:
         self.tracer, self.side = tracer, side
-        self.made: dict[int, Any] = {}
+        self.zeros: dict[int, Any] = {}
 
     def of(self, value: Any, own: Any) -> Any:
         """Return a substitute for `value`, of the continuing side; `own` if that is suitable, or if there is none."""
@@ -84,8 +84,8 @@ class _Filling:
     def _made(self, value: Any) -> Any:
         if value is UNBOUND or isinstance(value, CONSTANTS):
             return value
-        if id(value) in self.made:
-            return self.made[id(value)]
+        if id(value) in self.zeros:
+            return self.zeros[id(value)]
         kind = type(value)
         if is_tensor(value):
             made: Any = self._zeros(value)
@@ -93,15 +93,15 @@ class _Filling:
             made = tuple(self._made(part) for part in value)
         elif kind in (list, dict):
             made = kind()
-            self.made[id(value)] = made
-            self.side.young.add(id(made))
+            self.zeros[id(value)] = made
+            self.side.new.add(id(made))
             if kind is list:
                 made += [self._made(part) for part in value]
             else:
                 made.update({key: self._made(part) for key, part in value.items()})
         else:
             raise _NoValue
-        self.made[id(value)] = made
+        self.zeros[id(value)] = made
         self.side.keep += [value, made]
         return made
 

@@ -17,8 +17,8 @@ import torch
 
 from dynamo_lite.control_flow.loops.bounded import Before, Bounded, NotByData
 from dynamo_lite.control_flow.notes import line_of
-from dynamo_lite.control_flow.states import DEPTH, CannotMerge, FewRounds, FirstRoundDiffers
-from dynamo_lite.control_flow.ways import MOST
+from dynamo_lite.control_flow.path_counter import MOST
+from dynamo_lite.control_flow.states import DEPTH, CannotMerge, FewIterations, FirstIterationDiffers
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.diagnostics import Abort
 
@@ -30,7 +30,7 @@ def captured(loop: Any) -> Any:
     before = Before(tracer, loop.frame)
     try:
         return loop.as_operator()
-    except (FirstRoundDiffers, NotByData, FewRounds):
+    except (FirstIterationDiffers, NotByData, FewIterations):
         raise
     except (CannotMerge, Abort) as error:
         if isinstance(error, Abort) and not isinstance(error.error, GraphBreak):

@@ -25,12 +25,12 @@ class Rebound:
         self._tracer, self._frame, self._base, self._side, self._live = tracer, frame, base, side, live
         self._made = {id(container) for container, _ in made}
         if not all(_is_as_before(container, copy) for container, copy in made):
-            cannot_merge("branch-unsupported", why="a round changes a list or dict that the round before has made")
+            cannot_merge("branch-unsupported", why="an iteration changes a list or dict that the one before has made")
 
     def holds(self, left: Any, right: Any) -> bool:
         """Whether `right`, which exists after the iteration, can take the place of `left` in the next."""
         side, tracer = self._side, self._tracer
-        if id(right) not in side.young or self._behind(right) != 1:
+        if id(right) not in side.new or self._behind(right) != 1:
             return False
         if id(left) in self._made:
             return True
@@ -43,7 +43,7 @@ class Rebound:
         """Return how many references there are to a new container after the iteration; older objects hold it if the
         iteration wrote to them."""
         assert self._side.state is not None
-        young, state = self._side.young, self._side.state
+        new, state = self._side.new, self._side.state
         roots = [*self._in_use(state.locals), *state.stack]
         for _, contents in self._side.heap.values():
             if not isinstance(contents, bytes):
@@ -52,7 +52,7 @@ class Rebound:
         while todo:
             for part in todo.pop():
                 count += part is container
-                if id(part) in young and id(part) not in seen:
+                if id(part) in new and id(part) not in seen:
                     seen.add(id(part))
                     todo.append(parts_of(part))
         return count

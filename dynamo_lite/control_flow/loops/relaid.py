@@ -1,4 +1,4 @@
-"""Tensors that iterations lay out differently than they are before the loop: `logits = model(prompt)[:, -1]`, a
+"""Tensors that iterations arrange differently than they are before the loop: `logits = model(prompt)[:, -1]`, a
 transposed matrix. The operator wants one layout of a carried tensor, so these are carried contiguous.
 """
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.control_flow.differences import layouts
 from dynamo_lite.control_flow.emission import encode
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.unlike import layouts
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -21,7 +21,7 @@ def before_iterations(carried: Any) -> set[int]:
     found = {
         index
         for index, pair in enumerate(carried.merge.pairs)
-        if pair.kind == "tensor" and pair.grows is None and not _is_alike(tracer, pair.left, pair.right)
+        if pair.kind == "tensor" and pair.growth is None and not _is_alike(tracer, pair.left, pair.right)
     }
     for index in found:  # before the next iteration asks
         layouts.compare(tracer, carried.merge.pairs[index].left, carried.merge.pairs[index].right)
@@ -35,7 +35,7 @@ def is_settled(carried: Any, found: Any) -> bool:
     others = {
         index
         for index, (pair, example, value) in rows
-        if pair.kind == "tensor" and pair.grows is None and not _is_alike(carried.tracer, example, value)
+        if pair.kind == "tensor" and pair.growth is None and not _is_alike(carried.tracer, example, value)
     }
     new = others - carried.relaid
     carried.relaid |= new

@@ -27,7 +27,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops import counting, relaid, scan_gradient
 from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
-from dynamo_lite.control_flow.loops.round_results import check_added, round_results
+from dynamo_lite.control_flow.loops.iteration_results import check_added, iteration_results
 from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.states import Side, cannot_merge
@@ -46,12 +46,12 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     may_be_none = is_empty_by_size or (is_counted and not isinstance(loop.counter, Bounded))
     if not may_be_none:
         recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first iteration
-    nodes = round_results(tracer, carried, found)
+    nodes = iteration_results(tracer, carried, found)
     check_added(tracer, carried, found)
     known = counting.left_out(body, nodes, pairs, loop.counted) if is_counted else {}
     kept = [index for index in range(len(pairs)) if index not in known]
-    rounds = torch.sym_max(count, 1) if may_be_none and not is_empty_by_size else count
-    parts = _Parts(loop, carried, found, nodes, kept, rounds)
+    iterations = torch.sym_max(count, 1) if may_be_none and not is_empty_by_size else count
+    parts = _Parts(loop, carried, found, nodes, kept, iterations)
     has_round = ge(recorder.env.unwrap(count), 1) if is_empty_by_size and recorder.env is not None else None
     results = _if_any(parts, loop.first_test(), has_round) if may_be_none else parts.recorded()
     required = [row for index, row in enumerate(carried.required) if index not in known]
@@ -61,11 +61,11 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     gradients.lose(tracer, required, results, line_of(loop.frame, loop.at), loop.loses)
     own, added = results[: len(parts.initial)], results[len(parts.initial) :]
     write_back(tracer, carried.inplace, own[len(parts.pairs) :], required[len(parts.pairs) :])
-    if rounds is not count:
+    if iterations is not count:
         added = [rows.narrow(0, 0, count) for rows in added]
     behind = iter(own)
     values = [known[index] if index in known else next(behind) for index in range(len(pairs))]
-    states = zip(pairs, carried.stand_ins, found.outputs, values)
+    states = zip(pairs, carried.fakes, found.outputs, values)
     groups = [(pair.left, *others) for pair, *others in states if pair.kind == "tensor"]
     predicate = loop.first_test() if may_be_none else None
     note_results(tracer, groups, [value for _, value in body.captured], predicate, zip(found.items, added))
@@ -73,8 +73,8 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
 
 
 def may_be_empty(tracer: Forking, count: Any) -> bool:
-    """Whether a loop over sizes may have no round where no size is 0: over `rows[1:]`. (Of an empty input it has none
-    either; that its sizes are at least 1 is a guard.)"""
+    """Whether a loop over sizes may have no iteration where no size is 0: over `rows[1:]`. (Of an empty input it has
+    none either; that its sizes are at least 1 is a guard.)"""
     env = tracer.recorder.env
     if env is None or type(count) is not torch.SymInt or not count.node.has_hint():
         return False
@@ -86,20 +86,21 @@ def may_be_empty(tracer: Forking, count: Any) -> bool:
 
 
 class _Parts:
-    """The arguments of a scan. at: the pairs that it carries, beside tensors changed in place; rounds: the count."""
+    """The arguments of a scan. at: the pairs that it carries, beside tensors changed in place; iterations: the
+    count."""
 
     def __init__(
-        self, loop: Any, carried: Carried, found: Carried, nodes: list[Any], at: list[int], rounds: Any
+        self, loop: Any, carried: Carried, found: Carried, nodes: list[Any], at: list[int], iterations: Any
     ) -> None:
         self.tracer, self.body, self.nodes, self.in_module = loop.tracer, found.side.level, nodes, loop.in_module
         self.pairs: list[Pair] = [carried.merge.pairs[index] for index in at]
         tracer, recorder = self.tracer, self.tracer.recorder
         self.items = found.items
-        self.rounds = rounds
+        self.iterations = iterations
         numbered = carried.number_node
-        rows = _rows(tracer, self.body, numbered, rounds)
+        rows = _rows(tracer, self.body, numbered, iterations)
         is_numbered = bool(numbered.users)
-        slices = [_numbers(tracer, self.body, numbered, self.rounds)] if numbered in self.body.arguments else []
+        slices = [_numbers(tracer, self.body, numbered, self.iterations)] if numbered in self.body.arguments else []
         self.initial = [relaid.initial(carried, index) for index in at] + carried.inplace
         self.examples = [*(carried.examples[index] for index in at), *carried.inplace]
         self.has_gradient = loop.has_gradient(carried, found)
@@ -128,11 +129,11 @@ class _Parts:
         if self.has_gradient and not self.in_module:
             raised = scan_gradient.failure(tracer, modules[0], initial, slices, self.operands)
         if raised is not None:
-            why = f"it would become torch's scan, and torch cannot make the gradient of such a round ({raised})"
+            why = f"it would become torch's scan, and torch cannot make the gradient of such an iteration ({raised})"
             cannot_merge("loop-gradient", why=why)
         args = (*modules, initial, slices, tuple(self.operands))
         with unrecorded():
-            examples = (*modules, self.examples, [recorder.stand_in(s) for s in slices])
+            examples = (*modules, self.examples, [recorder.fake(s) for s in slices])
         return record_loop(tracer, self.body, torch.ops.higher_order.scan, args, examples, self._known())
 
     def _known(self) -> tuple[torch.Tensor, ...] | None:
@@ -141,11 +142,11 @@ class _Parts:
         recorder = self.tracer.recorder
         with unrecorded(), recorder.fake_mode:
             given = [*self.examples]
-            items = [recorder.known_stand_in(item) for item in self.items]
+            items = [recorder.known_fake(item) for item in self.items]
             if not items or not all(type(t) is FakeTensor and is_dense(t) for t in (*given, *items)):
                 return None
             made = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in given]
-            rows = [torch.empty((self.rounds, *t.shape), dtype=t.dtype, device=t.device) for t in items]
+            rows = [torch.empty((self.iterations, *t.shape), dtype=t.dtype, device=t.device) for t in items]
             return (*made, *rows)
 
 
@@ -153,7 +154,7 @@ def _if_any(parts: _Parts, predicate: Any, of_sizes: Bool | None) -> list[Any]:
     """Record the scan of a loop that may have no iteration, within torch.cond: torch's scan needs a first one.
     of_sizes: whether there is one, where sizes of the inputs decide that."""
     tracer, levels = parts.tracer, parts.tracer.recorder.levels
-    none = [torch.zeros((parts.rounds, *t.shape), dtype=t.dtype, device=t.device) for t in parts.items]
+    none = [torch.zeros((parts.iterations, *t.shape), dtype=t.dtype, device=t.device) for t in parts.items]
     sides, outputs = [], []
     for has_round in (True, False):
         seen: set[int] = set()
@@ -176,7 +177,7 @@ def _numbers(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> tor
     with recorder.levels.resumed(body):
         node = add_placeholder(body.graph, "unused_1", numbered)
         with unrecorded():
-            row = recorder.stand_in(made).select(0, 0).clone()
+            row = recorder.fake(made).select(0, 0).clone()
         recorder.bind(row, node)
         recorder.keep.append(row)
     body.arguments[body.arguments.index(numbered)] = node
@@ -188,9 +189,9 @@ def _why_no_gradient(values: list[Any], is_numbered: bool) -> str:
     """Return why torch 2.13 cannot compute the gradient of its scan; "" if it can."""
     why = "it would become torch's scan, which has no gradient where "
     if is_numbered:
-        return why + "a round computes with its number otherwise than x[number]"
+        return why + "an iteration computes with its number, other than by x[number]"
     if not all(value.is_floating_point() for value in values):
-        return why + "it carries, or adds to a list, what is no floating-point tensor"
+        return why + "it carries, or adds to a list, an object that is not a floating-point tensor"
     return ""
 
 
@@ -217,7 +218,7 @@ def _rows(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> list[t
                 made[key] = add_placeholder(body.graph, f"row{len(made)}_1", body.arguments[-1])
                 body.arguments.append(made[key])
                 with unrecorded():
-                    row = recorder.stand_in(rows).select(0, 0).clone()
+                    row = recorder.fake(rows).select(0, 0).clone()
                 recorder.bind(row, made[key])
                 recorder.keep.append(row)
         node.replace_all_uses_with(made[key])

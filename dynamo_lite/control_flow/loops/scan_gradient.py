@@ -119,9 +119,9 @@ def _example(tracer: Forking, value: Any) -> Any:
     """An operand, with the example's sizes."""
     if not is_tensor(value):
         return _number(tracer, value)
-    like = tracer.recorder.stand_in(value)
+    like = tracer.recorder.fake(value)
     sizes, strides = ([_number(tracer, n) for n in numbers] for numbers in (like.shape, like.stride()))
-    sizes = [max(size, 1) for size in sizes]  # of a piece, at rounds that its tensor does not have
+    sizes = [max(size, 1) for size in sizes]  # of a piece, at iterations that its tensor does not have
     made = torch.empty_strided(sizes, strides, dtype=like.dtype, device=like.device)
     return made.requires_grad_(like.requires_grad)
 

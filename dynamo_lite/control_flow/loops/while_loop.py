@@ -21,7 +21,7 @@ from dynamo_lite.control_flow.emission import decode, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops import relaid
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
-from dynamo_lite.control_flow.loops.round_results import check_added, round_results
+from dynamo_lite.control_flow.loops.iteration_results import check_added, iteration_results
 from dynamo_lite.control_flow.loops.scan import separate
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.states import cannot_merge
@@ -33,7 +33,7 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     tracer, recorder = loop.tracer, loop.tracer.recorder
     body, pairs, buffers = found.side.level, carried.merge.pairs, carried.buffers
     predicate = loop.first_test()
-    nodes = round_results(tracer, carried, found)
+    nodes = iteration_results(tracer, carried, found)
     check_added(tracer, carried, found)
     examples = [carried.predicate_example, *carried.examples, *carried.inplace]
     examples += buffers.examples if buffers is not None else []
@@ -62,12 +62,12 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     write_back(tracer, carried.inplace, results[len(pairs) :], carried.required[len(pairs) :])
     values = [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
     for index, pair in enumerate(pairs):
-        if pair.grows is not None:
-            values[index] = pair.grows.at_end(tracer, values[index], carried.length(index, values))
-    rows = zip(pairs, carried.stand_ins, found.outputs, values)
+        if pair.growth is not None:
+            values[index] = pair.growth.at_end(tracer, values[index], carried.length(index, values))
+    rows = zip(pairs, carried.fakes, found.outputs, values)
     tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
     added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []
-    told = carried.told(values, carried.stand_ins)
+    told = carried.told(values, carried.fakes)
     note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added), told)
     return values, added
 
@@ -82,8 +82,8 @@ def _initial(tracer: Forking, predicate: Any, carried: Carried) -> list[Any]:
     """Return the initial values of the loop."""
     initial: list[Any] = [tracer.predicates.tensor(predicate)]
     for index, pair in enumerate(carried.merge.pairs):
-        is_long = pair.grows is not None
-        initial.append(pair.grows.carried(pair.left) if is_long else relaid.initial(carried, index))
+        is_long = pair.growth is not None
+        initial.append(pair.growth.carried(pair.left) if is_long else relaid.initial(carried, index))
     initial += carried.inplace
     return initial + (carried.buffers.initial() if carried.buffers is not None else [])
 

@@ -17,16 +17,16 @@ class FirstReads(NamedTuple):
 
     read_first: dict[Any, bool]
     written: dict[Any, int]
-    shown: dict[int, int]
+    observed_at: dict[int, int]
     emptied: dict[int, bool]
 
     @staticmethod
     def of(reads: Reads) -> FirstReads:
-        return FirstReads(dict(reads.read_first), dict(reads.written), dict(reads.shown), dict(reads.emptied))
+        return FirstReads(dict(reads.read_first), dict(reads.written), dict(reads.observed_at), dict(reads.emptied))
 
     def put(self, reads: Reads) -> None:
         """Make this the state of the log. Which rows need not be looked at again is forgotten."""
-        logs: tuple[Any, ...] = (reads.read_first, reads.written, reads.shown, reads.emptied)
+        logs: tuple[Any, ...] = (reads.read_first, reads.written, reads.observed_at, reads.emptied)
         for log, then in zip(logs, self):
             log.clear()
             log.update(then)
@@ -45,8 +45,8 @@ class FirstReads(NamedTuple):
         for place in left.written:
             if place in right.written and place not in written:
                 written[place] = len(written)
-        looks = dict.fromkeys([*left.shown, *right.shown], len(self.written))  # before all writes of the sides
+        looks = dict.fromkeys([*left.observed_at, *right.observed_at], len(self.written))  # before the sides' writes
         sides = left.emptied, right.emptied
         emptied = {at: all(side.get(at, True) for side in sides) for side in sides for at in side}
         emptied = {at: first for at, first in emptied.items() if not first or all(at in side for side in sides)}
-        return FirstReads(read_first, written, {**looks, **self.shown}, emptied)
+        return FirstReads(read_first, written, {**looks, **self.observed_at}, emptied)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from dynamo_lite.control_flow.loops.counted import Counter
-from dynamo_lite.control_flow.undoing.young_objects import Kept
+from dynamo_lite.control_flow.undoing.new_objects import KeptAlive
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import delegates, frame_of, give_up, make_waiting, waits_in_block
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
@@ -209,7 +209,7 @@ class Watch:
             give_up(frame)
         return over, [weak for _, weak in same]
 
-    def made(self, value: Any) -> None:
+    def on_made(self, value: Any) -> None:
         """A native call of the side has made an iterator, or an object that the collector does not know."""
         self._known.add(id(value))
 
@@ -278,7 +278,7 @@ def left_waiting(values: Iterable[Any]) -> bool:
     return found
 
 
-_OURS = (types.FrameType, Watch, Kept, *_COMPOUND)
+_OURS = (types.FrameType, Watch, KeptAlive, *_COMPOUND)
 
 
 def is_held_elsewhere(value: Any, own: Collection[int], owners: Iterable[Any]) -> bool:

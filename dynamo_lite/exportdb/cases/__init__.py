@@ -1,6 +1,5 @@
 """The cases of ExportDB, one file each.
 
-`dynamo_lite/exportdb/case.py` says what a file holds: a program, what becomes of it (an id of a refusal, at a marked
-line), and the rewrite.
-Loaded by `exportdb/catalogue.py` by name. A case may import anything that a user's program may.
+`case.py` describes a file's contents: a program, its outcome (the id of a graph break, at a marked line), and the
+rewrite. Loaded by `exportdb/catalogue.py` by name. A case may import anything that a user's program may.
 """

@@ -1,6 +1,6 @@
 """Saying that an effect may be lost
 
-A statistic that the model keeps for other code is no part of the program. `effects="drop"` says that losing it is
+A statistic that the model keeps for other code is not part of the program. `effects="drop"` says that losing it is
 fine; the report still lists it.
 """
 

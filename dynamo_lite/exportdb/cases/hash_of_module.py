@@ -1,6 +1,6 @@
-"""hash() of a module
+"""hash() of a module as a number
 
-Modules and tensors hash by their address. A name or a number says the same and stays.
+Modules and tensors hash by their address, which differs from run to run. As a key (`cache[hash(layer)]`) it is taken.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class Module(nn.Module):
         self.lin = nn.Linear(3, 3)
 
     def forward(self, x: Tensor) -> Tensor:
-        bucket = hash(self.lin) * 0  # stops here
-        return self.lin(x) + bucket
+        bucket = int(hash(self.lin) % 2)
+        return self.lin(x) + bucket  # stops here
 
 
 class Rewrite(Module):
     def forward(self, x: Tensor) -> Tensor:
-        bucket = len("lin") * 0
+        bucket = len({hash(self.lin): "lin"})
         return self.lin(x) + bucket
 
 

@@ -1,14 +1,15 @@
 """A learning-rate scheduler
 
-`scheduler.step()` counts in a Python number, and computes the learning rate from it. Call it outside of the step, and
-make the learning rate a tensor: the scheduler changes it in place, and the program reads it in each call.
+`scheduler.step()` counts in a Python number, and this one looks the number up in a dict of milestones. Call it
+outside of the step, and make the learning rate a tensor: the scheduler changes it in place, and the program reads it in
+each call.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.optim.lr_scheduler import CosineAnnealingLR
+from torch.optim.lr_scheduler import MultiStepLR
 
 TAGS = ("training", "optimizers", "state")
 ERROR = "scheduler-step"
@@ -19,7 +20,7 @@ class Module(nn.Module):
         super().__init__()
         self.net = nn.Linear(3, 2)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
-        self.scheduler = CosineAnnealingLR(self.optimizer, T_max=10)
+        self.scheduler = MultiStepLR(self.optimizer, milestones=[5, 8])
 
     def forward(self, x: Tensor) -> Tensor:
         self.optimizer.zero_grad()
@@ -35,7 +36,7 @@ class Rewrite(nn.Module):
         super().__init__()
         self.net = nn.Linear(3, 2)
         self.optimizer = torch.optim.SGD(self.net.parameters(), lr=torch.tensor(0.1))
-        self.scheduler = CosineAnnealingLR(self.optimizer, T_max=10)  # the training loop calls its step()
+        self.scheduler = MultiStepLR(self.optimizer, milestones=[5, 8])  # the training loop calls its step()
 
     def forward(self, x: Tensor) -> Tensor:
         self.optimizer.zero_grad()

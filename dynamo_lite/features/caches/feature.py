@@ -22,5 +22,5 @@ FEATURE = Feature(
     after=lambda: {id(LruCacheWrapper): lru_cache.note_made},
     before_end=(context_values.check_restored,),
     guards=lru_cache.guard_hits,
-    refusals=("global-state", "outside-object"),
+    graph_breaks=("global-state", "outside-object"),
 )

@@ -32,7 +32,7 @@ def plan(tracer: TracerView, fn: Any) -> Step | None:
 
 def call_cached(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function cached by functools.lru_cache; one that the program itself has cached fills its own cache."""
-    if id(fn) in tracer.own(LruCaches).made:
+    if id(fn) in tracer.own(LruCaches).own_wrappers:
         tracer.on_hidden_change(fn)
         return NOT_HANDLED
     return tracer.own(LruCaches).call(fn, args, kwargs, tracer.vm.call)
@@ -42,7 +42,7 @@ class LruCaches(FeatureState):
     """The results of cached functions in one trace."""
 
     def __init__(self, tracer: TracerView) -> None:
-        self.made: set[int] = set()  # ids of the wrappers that the program itself made
+        self.own_wrappers: set[int] = set()  # ids of the wrappers that the program itself made
         self._results: dict[tuple[int, Any], Any] = {}
         self._by_size: list[tuple[Any, Any, Any]] = []  # wrapper, key with sizes in it, result
         self._alive: list[Any] = []
@@ -113,7 +113,7 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], mark: object, typed: boo
 
 def note_made(tracer: TracerView, fn: Any, args: tuple, kwargs: dict, result: Any) -> Any:
     """The program has cached a function itself."""
-    tracer.own(LruCaches).made.add(id(result))
+    tracer.own(LruCaches).own_wrappers.add(id(result))
     return result
 
 
@@ -143,7 +143,7 @@ def _held(wrapper: Any, parts: list[Any], cache: dict[Any, Any], key: Any) -> An
 
 def call_cache_statistics(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """cache_info() and cache_clear() of an older cache, which a trace does not fill."""
-    if id(args[0]) in tracer.own(LruCaches).made:
+    if id(args[0]) in tracer.own(LruCaches).own_wrappers:
         return NOT_HANDLED
     what = f"{fn.__name__}() of the cache of {args[0].__name__}"
     if fn.__name__ == "cache_info" and len(args) == 1 and not kwargs:

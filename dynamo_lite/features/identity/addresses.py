@@ -34,7 +34,7 @@ FUNCTION = "object.__repr__"
 RETURNED = "the program returns a text with the address of an object, which is another one in each process"
 
 
-def shown(value: Any) -> bool:
+def shows_address(value: Any) -> bool:
     """Whether `value` is a text with an address in it."""
     return type(value) is str and _ADDRESS.search(value) is not None
 
@@ -43,9 +43,9 @@ def check_outputs(run: FinishedRun, call: CallRecord) -> None:
     """A text of the program's result, or a key of it, that names an address is another in each call."""
     assert call.flat is not None
     for path, leaf in call.flat.leaves:
-        if shown(leaf) or any(shown(getattr(key, "key", None)) for key in path):
+        if shows_address(leaf) or any(shows_address(getattr(key, "key", None)) for key in path):
             if not run.tracer.lets_pass(RETURNED):
-                raise run.tracer.refusal("unrecordable-id", function=FUNCTION)
+                raise run.tracer.graph_break("unrecordable-id", function=FUNCTION)
             return
 
 
@@ -62,7 +62,7 @@ def order(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _has_addresses(items: Iterable[Any], as_text: bool) -> bool:
-    return any(shown(item) or (as_text and type(item).__repr__ in _DEFAULT) for item in items)
+    return any(shows_address(item) or (as_text and type(item).__repr__ in _DEFAULT) for item in items)
 
 
 def _with_digits(value: Any, digits: dict[int, int]) -> Any:
@@ -99,7 +99,7 @@ def takes_apart(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 def check_read(tracer: TracerView, operation: Callable[..., Any], *args: Any) -> None:
     """Check a read of a part of a text, or a test whether something is in it."""
-    if any(map(shown, args)) and not tracer.in_library() and takes_apart(operation, args, {}):
+    if any(map(shows_address, args)) and not tracer.in_library() and takes_apart(operation, args, {}):
         tracer.refuse("unrecordable-id", function=FUNCTION)
 
 
@@ -115,12 +115,12 @@ def look_for_part(tracer: TracerView, owner: str, key: Any) -> None:
 
 def check_items(tracer: TracerView, text: str, key: Any) -> None:
     """The program goes through the characters of a text."""
-    if shown(text) and not tracer.in_library():
+    if shows_address(text) and not tracer.in_library():
         tracer.refuse("unrecordable-id", function=FUNCTION)
 
 
 def _call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    texts = [arg for arg in (*args, *kwargs.values()) if shown(arg)]
+    texts = [arg for arg in (*args, *kwargs.values()) if shows_address(arg)]
     if not texts or tracer.in_library() or not all(type(arg) in _PLAIN for arg in (*args, *kwargs.values())):
         return NOT_HANDLED
     if takes_apart(fn, args, kwargs):

@@ -47,5 +47,5 @@ FEATURE = Feature(
         ("items", set): hashing.check_iteration,
         ("items", frozenset): hashing.check_iteration,
     },
-    refusals=("unrecordable-id", "input-identity", "outside-object", "branch-unsupported"),
+    graph_breaks=("unrecordable-id", "input-identity", "outside-object", "branch-unsupported"),
 )

@@ -123,11 +123,14 @@ _KEEPS = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF",
 
 
 def call_hash(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """hash(x), when the hash is the address; not in a `__hash__` of the program's, whose result a table looks up."""
+    """hash(x), when the hash is the address: a key, as id(x) is; not in a `__hash__` of the program's, whose result a
+    table looks up."""
     if len(args) != 1 or tracer.in_library():
         return NOT_HANDLED
     value = args[0]
-    if fn is not hash or is_address(value) or addresses.shown(value):
+    if _hashed_by_address(value) and tracer.sees_python and not for_a_table(tracer):
+        return tracer.own(ObjectIds).hash_of(value)
+    if fn is not hash or is_address(value) or addresses.shows_address(value):
         if not for_a_table(tracer):
             tracer.refuse("unrecordable-id", function="hash")
         return NOT_HANDLED
@@ -192,7 +195,7 @@ def shows_address(tracer: TracerView, items: Any) -> bool:
     if found:
         tracer.heap.refresh()
     return any(
-        is_fake(item) or isinstance(item, (UniqueValue, UniqueText)) or tracer.heap.is_young(item) for item in found
+        is_fake(item) or isinstance(item, (UniqueValue, UniqueText)) or tracer.heap.is_new(item) for item in found
     )
 
 
@@ -238,7 +241,12 @@ def is_address(value: Any) -> bool:
     """Whether hash(value) is made of an address, or of another value that each call has anew (a UUID, its text)."""
     if _hashes_items(value):
         return any(map(is_address, value))
-    if isinstance(value, (FakeTensor, UniqueValue, UniqueText)):
+    return isinstance(value, (UniqueValue, UniqueText)) or _hashed_by_address(value)
+
+
+def _hashed_by_address(value: Any) -> bool:
+    """Whether hash(value) is the object's own address: two hashes are equal where the objects are one."""
+    if isinstance(value, FakeTensor):
         return True
     return getattr(type(value), "__hash__", None) in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
 
@@ -260,7 +268,7 @@ def check_hashed(run: FinishedRun, call: CallRecord) -> None:
     for left, right in itertools.combinations(sorted(tracer.own(InputsHashed).numbers), 2):
         if are_one(tracer, left, right):
             names = tracer.inputs.names
-            raise tracer.refusal("input-identity", left=names[left], right=names[right])
+            raise tracer.graph_break("input-identity", left=names[left], right=names[right])
 
 
 def call_pop(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:

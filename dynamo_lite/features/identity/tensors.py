@@ -30,7 +30,7 @@ class TensorAddresses(FeatureState):
     stays = "they are looked at while they are alive"
 
     def __init__(self, tracer: TracerView) -> None:
-        self.asked: dict[int, weakref.ref[Any]] = {}
+        self.queried: dict[int, weakref.ref[Any]] = {}
 
 
 def check_address(tracer: TracerView, tensor: Any) -> None:
@@ -39,10 +39,10 @@ def check_address(tracer: TracerView, tensor: Any) -> None:
     recorder = tracer.recorder
     if recorder.may_share is None:
         return
-    asked, fake = tracer.own(TensorAddresses).asked, recorder.known_stand_in(tensor)
-    living = [other for other in (ref() for ref in asked.values()) if other is not None and other is not tensor]
-    others = [*map(recorder.known_stand_in, living)]
+    queried, fake = tracer.own(TensorAddresses).queried, recorder.known_fake(tensor)
+    living = [other for other in (ref() for ref in queried.values()) if other is not None and other is not tensor]
+    others = [*map(recorder.known_fake, living)]
     others += [one for one in recorder.from_outside() if one is not fake and recorder.input_number(one) is None]
     if any(recorder.may_share.may_be(one, fake) for one in others):
         tracer.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
-    asked[id(tensor)] = weakref.ref(tensor)
+    queried[id(tensor)] = weakref.ref(tensor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import uuid
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -46,8 +47,9 @@ class ObjectId(UniqueValue):
 
     __slots__ = ("_of_tensor",)
 
-    def __init__(self, tracer: TracerView, of: Any) -> None:
-        super().__init__(id(of), "id", partial(_refuse_id, tracer), partial(in_dropped_text, tracer))
+    def __init__(self, tracer: TracerView, of: Any, function: Callable[[Any], int] = id) -> None:
+        address = run_native(function, (of,), {})
+        super().__init__(address, function.__name__, partial(_refuse_id, tracer), partial(in_dropped_text, tracer))
         object.__setattr__(self, "_of_tensor", is_fake(of))
 
     __hash__ = UniqueValue.__hash__
@@ -78,6 +80,15 @@ class ObjectIds(FeatureState):
 
     def of(self, value: Any) -> ObjectId:
         """Return the symbolic result of id(value)."""
+        self._keep(value)
+        return ObjectId(self._tracer, value)
+
+    def hash_of(self, value: Any) -> ObjectId:
+        """Return the symbolic result of hash(value), which is made of the address alone."""
+        self._keep(value)
+        return ObjectId(self._tracer, value, hash)
+
+    def _keep(self, value: Any) -> None:
         tracer = self._tracer
         if is_tensor(value):
             check_address(tracer, value)
@@ -88,7 +99,6 @@ class ObjectIds(FeatureState):
                     tracer.refuse("input-identity", left=names[one], right=names[other])
         self.check()
         self._objects.setdefault(id(value), value)
-        return ObjectId(tracer, value)
 
     def has(self, value: Any) -> bool:
         """Whether the program has used the address of an object."""

@@ -25,5 +25,5 @@ FEATURE = Feature(
         NamedRules(printing.WARNINGS, lambda name: printing.call_warn),
     ),
     before_end=(listeners.check_unread,),
-    refusals=("global-state", "outside-object"),
+    graph_breaks=("global-state", "outside-object"),
 )

@@ -62,7 +62,7 @@ def check_unread(run: FinishedRun, call: CallRecord) -> None:
     listener = tracer.own(Listeners).read_by(tracer.reads.places)
     if listener is not None:
         kind = getattr(listener, "__qualname__", type(listener).__qualname__)
-        raise tracer.refusal("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
+        raise tracer.graph_break("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
     rows = tracer.own(Listeners).changed_filters()
     if any(row is not None and row[0] == "error" for row in rows):
         lose_effect(run, "setting", "the filters of warnings", "without", "with one that raises", "global-state")

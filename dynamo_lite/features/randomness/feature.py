@@ -26,5 +26,5 @@ FEATURE = Feature(
         NamedRules(skipped_calls.OF_GENERATORS, rules.of_generator),
     ),
     on={"unrecordable": rules.call_unrecordable, "drawn": seeded_draws.drawn},
-    refusals=("global-rng", "unrecordable-value"),
+    graph_breaks=("global-rng", "unrecordable-value"),
 )

@@ -45,7 +45,7 @@ def maker(name: str) -> Step:
     def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         has_seed = any(value is not None for value in (*args, *kwargs.values()))
         if has_seed or tracer.in_library():
-            return seeded_generators.made(tracer, fn, args, kwargs)
+            return seeded_generators.new_generator(tracer, fn, args, kwargs)
         return unrecordable(tracer, name)
 
     return rule

@@ -45,7 +45,7 @@ def drawn(tracer: TracerView, func: OpOverload, args: Sequence[Any], kwargs: dic
 def _is_own(tracer: TracerView, generator: Any) -> bool:
     """Whether the run has made a generator; its state changes then."""
     address = generator._cdata  # an operator is given another Python object for it
-    made: list[Any] = [one for one in tracer.writes.made.values() if type(one) is torch.Generator]
+    made: list[Any] = [one for one in tracer.writes.new_objects.values() if type(one) is torch.Generator]
     own = [one for one in made if one._cdata == address]
     for one in own:
         tracer.on_hidden_change(one)
@@ -63,7 +63,7 @@ def _real(recorder: Any, value: Any, is_written: bool) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     if not is_written:
-        known = recorder.constant_values.of(recorder.stand_in(value))
+        known = recorder.constant_values.of(recorder.fake(value))
         return _NOT_CONSTANT if known is None else known
     if value.layout is not torch.strided or not value.is_cpu:
         return _NOT_CONSTANT

@@ -45,7 +45,7 @@ class SeededGenerators(FeatureState):
         return type(seed) in _SEEDS or id(seed) in self._own
 
 
-def made(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def new_generator(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """numpy's generators, with a seed."""
     own = tracer.own(SeededGenerators)
     given = [value for value in (*args, *kwargs.values()) if value is not None]

@@ -23,7 +23,7 @@ FEATURE = Feature(
     after=lambda: dict.fromkeys(TEXT_CALLS, formatting.after_call),
     around=tensor_repr.refused,
     on={
-        "text": formatting.made,
+        "text": formatting.finished,
         "size in text": formatting.defers_size,
         "number in text": formatting.number_in_text,
         "caught": error_messages.check,
@@ -31,5 +31,5 @@ FEATURE = Feature(
         "late import": tensor_repr.let_go,
         "outputs": formatting.of_outputs,
     },
-    refusals=formatting.TEXTS,
+    graph_breaks=formatting.TEXTS,
 )

@@ -32,13 +32,13 @@ OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 class TextsAtWork(FeatureState):
     """The sizes and tensors that the current instruction formats."""
 
-    stays = "it is about one instruction, which is no branch"
+    stays = "it is about one instruction, which is not a branch"
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._at: Any = None
         self._sizes: list[Any] = []
-        self._refusal = ""
+        self._graph_break = ""
 
     def defers_size(self, size: Any, depth: int) -> bool:
         """Whether `size` is formatted for a string that has not been read yet, by the code `depth` frames further out.
@@ -70,7 +70,7 @@ class TextsAtWork(FeatureState):
         frame = _asking(sys._getframe(1))
         if frame is None or not self._makes_text(frame):
             return False
-        self._refusal = OF_A_TENSOR
+        self._graph_break = OF_A_TENSOR
         return True
 
     def of_error(self, text: str, sizes: list[Any] | None) -> str:
@@ -78,15 +78,15 @@ class TextsAtWork(FeatureState):
         example; None if eager may word it differently. Unread, until the program looks at it."""
         self._tracer.plans.wake("texts")
         mark = self._tracer.mark()
-        taken, refusal = sizes or [], OF_AN_ERROR if sizes is None else ""
+        taken, graph_break = sizes or [], OF_AN_ERROR if sizes is None else ""
 
         def read() -> None:
-            if not self._defers_error(taken, refusal):
-                self._read(taken, mark, refusal)
+            if not self._defers_error(taken, graph_break):
+                self._read(taken, mark, graph_break)
 
         return unread(text, read)
 
-    def _defers_error(self, sizes: list[Any], refusal: str) -> bool:
+    def _defers_error(self, sizes: list[Any], graph_break: str) -> bool:
         """Whether C code reads the text of an error, for a string that has not been read yet."""
         frame = _asking(sys._getframe(1))
         if frame is None or self._tracer.vm.retired:
@@ -96,7 +96,7 @@ class TextsAtWork(FeatureState):
         if not self._makes_text(frame):
             return False
         self._sizes += sizes
-        self._refusal = self._refusal or refusal
+        self._graph_break = self._graph_break or graph_break
         return True
 
     def _makes_text(self, asking: FrameType) -> bool:
@@ -107,26 +107,26 @@ class TextsAtWork(FeatureState):
             return False
         at = frame, frame.pc
         if self._at != at:
-            self._at, self._sizes, self._refusal = at, [], ""
+            self._at, self._sizes, self._graph_break = at, [], ""
         return True
 
-    def made(self, text: Any) -> Any:
+    def finished(self, text: Any) -> Any:
         """Return the result of the current instruction; an `UnreadText` if it has formatted sizes or tensors."""
         frame = self._tracer.vm.frame
         if self._at is None or frame is None or self._at != (frame, frame.pc):
             return text
-        sizes, refusal = self._sizes, self._refusal
-        self._at, self._sizes, self._refusal = None, [], ""
-        if type(text) is not str or not (sizes or refusal):
+        sizes, graph_break = self._sizes, self._graph_break
+        self._at, self._sizes, self._graph_break = None, [], ""
+        if type(text) is not str or not (sizes or graph_break):
             return text
         self._tracer.plans.wake("texts")
         mark = self._tracer.mark()
-        return unread(text, lambda: self._read(sizes, mark, refusal))
+        return unread(text, lambda: self._read(sizes, mark, graph_break))
 
-    def _read(self, sizes: list[Any], mark: Mark, refusal: str) -> None:
-        if refusal and not self._tracer.vm.retired:
+    def _read(self, sizes: list[Any], mark: Mark, graph_break: str) -> None:
+        if graph_break and not self._tracer.vm.retired:
             at_work = self._tracer.vm.frame is not None  # else the result is read, when the program has ended
-            self._tracer.refuse(refusal, mark=self._tracer.mark() if at_work else mark)
+            self._tracer.refuse(graph_break, mark=self._tracer.mark() if at_work else mark)
         self._take(sizes, mark)
 
     def _take(self, sizes: list[Any], mark: Mark) -> None:
@@ -155,12 +155,12 @@ def number_in_text(tracer: TracerView, node: Any) -> Any:
 
 def after_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
     """A function that makes a text of its arguments has run natively."""
-    return tracer.own(TextsAtWork).made(result)
+    return tracer.own(TextsAtWork).finished(result)
 
 
-def made(tracer: TracerView, text: Any) -> Any:
+def finished(tracer: TracerView, text: Any) -> Any:
     """An instruction has made a text."""
-    return tracer.own(TextsAtWork).made(text)
+    return tracer.own(TextsAtWork).finished(text)
 
 
 def of_outputs(run: FinishedRun, call: CallRecord) -> None:

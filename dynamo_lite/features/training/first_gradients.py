@@ -41,15 +41,15 @@ class Copied:
 
 @dataclass(frozen=True, eq=False)
 class FirstGradients:
-    """What the second run begins with.
+    """The state that the second run begins with.
 
     Attributes:
         rows: each parameter, and its gradient.
-        found: what the first run has recorded, left and asked.
+        first_run: what the first run has recorded, left and asked.
     """
 
     rows: Sequence[tuple[torch.Tensor, torch.Tensor]]
-    found: tuple[Any, ...]
+    first_run: tuple[Any, ...]
 
     def place(self) -> None:
         BEGIN.tensors = {id(owner): (owner, tensor) for owner, tensor in self.rows}
@@ -90,7 +90,7 @@ def judge(run: FinishedRun) -> None:
     tensors = [tensor for _, tensor in first.rows]
     slots = [run.tracer.own(Gradients).of(owner) for owner, _ in first.rows]
     kept = all(slot.value is slot.start for slot in slots)
-    if not kept or _found(run, tensors, tensors) != first.found:
+    if not kept or _found(run, tensors, tensors) != first.first_run:
         raise FromGradients(Refused())
     names = ", ".join(gradients.name_of(run.tracer, slot.owner, None) for slot in slots[:4])
     more = f" and {len(slots) - 4} more" if len(slots) > 4 else ""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import fx
@@ -35,6 +35,7 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _d
 from dynamo_lite.torch_internals._torch_operators import OpOverload
 from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.effects import descriptions
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from dynamo_lite.value_types import GRAPH_ATOMS
 
 _LIKE = frozenset(
@@ -76,7 +77,7 @@ Made = Sequence[tuple[MadeEntry, "fx.Node | None"]]
 
 @dataclass(frozen=True, eq=False)
 class FirstState:
-    """What the first of the two runs has found (`RunRequest.prepared`).
+    """The findings of the first of the two runs (`RunRequest.prepared`).
 
     Attributes:
         entries: what the second run finds in the optimizers.
@@ -125,7 +126,7 @@ def put_back(entries: Sequence[MadeEntry]) -> None:
 
 
 class Refused:
-    """What a run finds in the place of a `FirstState` if no second run has been the same: nothing."""
+    """The substitute for a `FirstState` if no second run has been the same: nothing."""
 
     def place(self) -> None: ...
     def put_back(self) -> None: ...
@@ -158,14 +159,41 @@ def judge(run: FinishedRun, made: Made) -> bool:
         raise FromFirstState(None)
     begun = (tensor for _, tensor in BEGIN.tensors.values())
     prints = run.fingerprint(neutral=[*first.neutral.values(), *begun])
-    left = {place: prints.value(tensor) for place, tensor in first.neutral.items()}
-    is_same = first.program == prints.program(run.outputs.values) and first.left == left
+    left = _left(run, prints, first.neutral)
+    is_same = first.program == prints.program(run.outputs.values) and are_left_alike(first.left, left)
     is_same &= first.changes == changes(run, prints, first.entries)
     is_same &= first.conditions == conditions(run) and first.spec == run.outputs.spec
     if not is_same or made:
         raise FromFirstState(first.otherwise or Refused())
     run.tracer.reads.add(first.reads)  # what the first step alone has read
     return True
+
+
+OVERWRITTEN: Final = "overwritten"
+"""In `FirstState.left`: a run that begins with the entry replaces it before it is read."""
+
+
+def _left(run: FinishedRun, prints: Any, tensors: Mapping[Place, torch.Tensor]) -> dict[Place, Any]:
+    """What a run leaves in entries, which are tensors that it has made or has begun with."""
+    states = {id(held): id(owner) for used in _optimizers(run) for owner, held in used.state.items()}
+    items = [change for change in run.effects.dropped if change.part == "items" and id(change.owner) in states]
+    scratch = {(states[id(change.owner)], change.key) for change in items}
+    left: dict[Place, Any] = {}
+    for place, tensor in tensors.items():
+        is_known = is_fake(tensor) or run.recorder.is_lifted(tensor)
+        left[place] = OVERWRITTEN if place in scratch else prints.value(tensor) if is_known else None
+    return left
+
+
+def are_left_alike(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
+    """Whether two runs leave the same in the entries that later calls read."""
+    unread = {place for left in (one, other) for place, value in left.items() if value == OVERWRITTEN}
+    return all(place in unread or one.get(place) == other.get(place) for place in {**one, **other})
+
+
+def _optimizers(run: FinishedRun) -> list[Optimizer]:
+    prepared = run.request.prepared
+    return list({id(entry.optimizer): entry.optimizer for entry in getattr(prepared, "entries", ())}.values())
 
 
 def _settings(run: FinishedRun) -> tuple[Any, ...]:
@@ -178,18 +206,18 @@ def first_state(
     first: FirstState | None = None,
     placed: Sequence[MadeEntry] = (),
 ) -> FirstState:
-    """What the second run begins with: entries that are not computed from constants begin as -0.0. If that is not the
-    same program, constants that the step has not changed do so, too: they may be a gradient that is constant.
+    """The state that the second run begins with: entries that are not computed from constants begin as -0.0. If that is
+    not the same program, constants that the step has not changed do so, too: they may be a gradient that is constant.
 
     placed: entries of `first` that this run has begun with."""
     neutral = {} if first is None else first.neutral
     in_place = {entry.place: neutral[entry.place] for entry in placed if entry.place in neutral}
     known = {} if first is None else {entry.place: entry.value for entry in first.entries}
 
-    def found(entries: _Entries) -> FirstState:
+    def state_of(entries: _Entries) -> FirstState:
         prints = run.fingerprint(buffers=entries.buffers, neutral=[*in_place.values()])
         program, others = prints.program(run.outputs.values), changes(run, prints, [*entries.all, *placed])
-        left = {place: prints.value(tensor) for place, tensor in {**entries.varying, **in_place}.items()}
+        left = _left(run, prints, {**entries.varying, **in_place})
         rests_on = (_settings(run), conditions(run), run.tracer.reads)
         return FirstState(tuple(entries.all), program, run.outputs.spec, others, entries.neutral, left, *rests_on)
 
@@ -199,8 +227,8 @@ def first_state(
     entries = _Entries(made, constants, (), known)
     prints = run.fingerprint(buffers=entries.buffers, neutral=[*in_place.values()])
     unchanged = [node for node, value in entries.buffers.items() if not prints.is_changed(value)]
-    state = found(entries)
-    return replace(state, otherwise=found(_Entries(made, constants, unchanged, known))) if unchanged else state
+    state = state_of(entries)
+    return replace(state, otherwise=state_of(_Entries(made, constants, unchanged, known))) if unchanged else state
 
 
 class _Entries:

@@ -57,15 +57,15 @@ class StepsApart:
             tracer.vm.enter(_take_steps, (self.optimizers,), {})
         except Exception:
             if tracer.broken is None:  # `step()` needs a closure, or other arguments
-                raise _refusal(tracer, self.optimizers, self.mark) from None
+                raise _graph_break(tracer, self.optimizers, self.mark) from None
             raise
 
 
-def _refusal(tracer: TracerView, optimizers: Sequence[Optimizer], mark: Mark | None) -> GraphBreak:
+def _graph_break(tracer: TracerView, optimizers: Sequence[Optimizer], mark: Mark | None) -> GraphBreak:
     kinds = ", ".join(dict.fromkeys(type(one).__qualname__ for one in optimizers))
     held = (state for one in optimizers for state in one.state.values() if isinstance(state, dict))
     names = ", ".join(sorted({str(key) for state in held for key in state}))
-    return tracer.refusal("first-step-in-branch", mark, optimizer=kinds, names=names)
+    return tracer.graph_break("first-step-in-branch", mark, optimizer=kinds, names=names)
 
 
 def _take_steps(optimizers: Sequence[Optimizer]) -> None:
@@ -84,7 +84,7 @@ def begin(tracer: TracerView, optimizers: Sequence[Optimizer], stored: dict[Any,
     with the state; refuse it if the program has begun with what these runs have found."""
     (storing,) = [one for one in optimizers if any(stored is held for held in one.state.values())]
     if any(storing is stepped for stepped in STEPPED):
-        tracer.abort(_refusal(tracer, [storing], None))
+        tracer.abort(_graph_break(tracer, [storing], None))
     tracer.abort(BeginsApart(optimizers, tracer.mark()))
 
 
@@ -113,7 +113,7 @@ class _Next(RunAgain):
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """What the third run begins with: some of the entries of `first`."""
+    """The state that the third run begins with: some of the entries of `first`."""
 
     first: FirstState
     entries: Sequence[MadeEntry]
@@ -127,7 +127,7 @@ class Mixed:
 
 @dataclass(frozen=True, eq=False)
 class Verified:
-    """What the program's run begins with: state from which a first step computes what later ones do."""
+    """The state that the program's run begins with: state from which a first step computes what later ones do."""
 
     first: FirstState
     optimizers: Sequence[Optimizer]
@@ -157,7 +157,7 @@ def judge(run: FinishedRun, made: Made) -> NoReturn:
     except first_state.Varies:
         is_held = False
     if not is_held:
-        raise _refusal(run.tracer, steps.optimizers, steps.mark)
+        raise _graph_break(run.tracer, steps.optimizers, steps.mark)
     if isinstance(prepared, Mixed):
         verified = Verified(prepared.first, steps.optimizers)
         raise _Next(replace(steps.request, memory=run.request.memory, prepared=verified))
@@ -175,8 +175,8 @@ def _is_as_from_all(run: FinishedRun, prepared: Mixed, made: Made) -> bool:
     """Whether the run from the state of some parameters computes what the one from the state of all does."""
     found: FirstState | None = first_state.first_state(run, made, prepared.first, prepared.entries)
     while found is not None:
-        parts = [(one.program, one.spec, one.changes, one.conditions, one.left) for one in (found, prepared.first)]
-        if parts[0] == parts[1]:
+        parts = [(one.program, one.spec, one.changes, one.conditions) for one in (found, prepared.first)]
+        if parts[0] == parts[1] and first_state.are_left_alike(found.left, prepared.first.left):
             return True
         found = found.otherwise
     return False
@@ -185,7 +185,7 @@ def _is_as_from_all(run: FinishedRun, prepared: Mixed, made: Made) -> bool:
 class StateReads(FeatureState):
     """at: where the program looked at the state of an optimizer, elsewhere than in `step()`."""
 
-    stays = "what a side has looked at may be there in one call and not in another"
+    stays = "an object that a side has read may exist in one call and not in another"
 
     def __init__(self, tracer: TracerView) -> None:
         self.at: Mark | None = None
@@ -222,6 +222,6 @@ def holds(run: FinishedRun, made: Made) -> bool:
     prepared, read_at = run.request.prepared, run.tracer.own(StateReads).at
     assert isinstance(prepared, Verified)
     if read_at is not None:
-        raise _refusal(run.tracer, prepared.optimizers, read_at)
+        raise _graph_break(run.tracer, prepared.optimizers, read_at)
     run.tracer.reads.add(prepared.first.reads)  # what the first step alone has read
     return not made

@@ -79,7 +79,7 @@ class Slot:
     is_begun: bool = False
 
 
-class UnlikeGradient(NamedTuple):
+class GradientOrNone(NamedTuple):
     """The `.grad` behind a branch on data, one side of which alone leaves a gradient: it may not be read."""
 
     gradient: torch.Tensor
@@ -111,7 +111,7 @@ def _check_late(run: FinishedRun) -> None:
     for slot, result, node in run.tracer.own(Gradients).late:
         if slot.value is result or node.users:
             target = f"the .grad of {name_of(run.tracer, slot.owner, slot.number)}"
-            raise run.tracer.refusal("kept-gradient", slot.mark, target=target, what="is added to by the next call")
+            raise run.tracer.graph_break("kept-gradient", slot.mark, target=target, what="is added to by the next call")
 
 
 class Gradients(FeatureState):
@@ -169,7 +169,7 @@ class Gradients(FeatureState):
     def merge(self, merge: Any, left: Any, right: Any) -> MergedState:
         """Two gradients are a result of the branch; one that only one side has may not be read behind it."""
         plans: list[tuple[Slot, Callable[[], Any], bool]] = []
-        unlike = ""
+        difference = ""
         for key, slot in self._slots.items():
             (one, one_written), (other, other_written) = (
                 side.get(key, (slot.value, slot.is_written)) for side in (left, right)
@@ -179,14 +179,14 @@ class Gradients(FeatureState):
             elif all(isinstance(value, torch.Tensor) for value in (one, other)):
                 plan = merge.plan(*(v if is_fake(v) else lifted(self._tracer, v) for v in (one, other)))
             else:
-                unlike, plan = self._what(slot), partial(_same, _unlike(one, other))
+                difference, plan = self._what(slot), partial(_same, _gradient_or_none(one, other))
             plans.append((slot, plan, one_written and other_written))
 
         def put_all() -> None:
             for slot, plan, is_written in plans:
                 slot.value, slot.is_written = plan(), is_written
 
-        return MergedState(put_all, unlike)
+        return MergedState(put_all, difference)
 
     def _what(self, slot: Slot) -> str:
         return f"the .grad of {name_of(self._tracer, slot.owner, slot.number)}"
@@ -196,9 +196,9 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _unlike(one: Any, other: Any) -> UnlikeGradient:
+def _gradient_or_none(one: Any, other: Any) -> GradientOrNone:
     found = next(value for value in (one, other) if value is not None)
-    return found if isinstance(found, UnlikeGradient) else UnlikeGradient(found)
+    return found if isinstance(found, GradientOrNone) else GradientOrNone(found)
 
 
 def lifted(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
@@ -234,7 +234,7 @@ def read(tracer: TracerView, owner: torch.Tensor) -> Any:
 
 def check_read(tracer: TracerView, slot: Slot) -> None:
     """The program uses a gradient. Raises an error if it is there on one side of a branch only."""
-    if isinstance(slot.value, UnlikeGradient):
+    if isinstance(slot.value, GradientOrNone):
         what = f"the .grad of {name_of(tracer, slot.owner, slot.number)} different"
         tracer.refuse("branch-differs", what=what, why="it is None on one side, and is used behind the branch")
 
@@ -284,10 +284,10 @@ def neutral(fake: torch.Tensor) -> torch.Tensor | None:
 
 
 def _check_fits(tracer: TracerView, owner: torch.Tensor, value: Any) -> None:
-    stand_in = lifted(tracer, owner)
+    fake = lifted(tracer, owner)
     given = lifted(tracer, value) if isinstance(value, torch.Tensor) else value
     with unrecorded():
-        probe = stand_in.detach()
+        probe = fake.detach()
         probe.grad = given
 
 
@@ -318,7 +318,7 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     names = ", ".join(left[:4]) + (f" and {len(left) - 4} more" if len(left) > 4 else "")
     text = f"the program does not set .grad, where the step leaves gradients in eager: of {names}"
     if run.request.exact and not run.tracer.lets_pass(text):
-        raise run.tracer.refusal("gradient-left", target=names)
+        raise run.tracer.graph_break("gradient-left", target=names)
     run.tracer.note(text)
 
 
@@ -339,7 +339,7 @@ def changes(tracer: TracerView) -> list[Change]:
 def _tried(slot: Slot) -> Any:
     """What a second trace begins with: where a branch leaves None or a gradient, the one that this run has not begun
     with."""
-    if isinstance(slot.value, UnlikeGradient):
+    if isinstance(slot.value, GradientOrNone):
         return slot.value.gradient if slot.start is None else None
     return slot.value
 
@@ -359,14 +359,14 @@ def guard(walk: Any, tracer: TracerView) -> None:
 
 
 def _described(value: Any) -> str:
-    return f"None or {describe(value.gradient)}" if isinstance(value, UnlikeGradient) else describe(value)
+    return f"None or {describe(value.gradient)}" if isinstance(value, GradientOrNone) else describe(value)
 
 
 def _hidden(tracer: TracerView, slot: Slot) -> HiddenValue:
     is_used = slot.start is not None and tracer.recorder.is_lifted(slot.start)
     is_alike = slot.start is not None and slot.value is not None and not is_used
     name = name_of(tracer, slot.owner, slot.number)
-    if isinstance(slot.value, UnlikeGradient):
+    if isinstance(slot.value, GradientOrNone):
         what = "is None or a tensor after the step, as a branch on data goes"
     elif slot.value is None:
         what = "is a tensor when the step begins, and None after it"

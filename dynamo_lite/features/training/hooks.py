@@ -55,7 +55,7 @@ def attached(tracer: TracerView, leaves: Sequence[torch.Tensor], accumulate: Acc
     """Have the engine call the hooks of parameters. Yields the ids of the leaves whose gradients are accumulated when
     the engine has been called."""
     for function, mark in tracer.own(GraphNodes).left_out:
-        tracer.abort(tracer.refusal("gradient-hook", mark, function=function))
+        tracer.abort(tracer.graph_break("gradient-hook", mark, function=function))
     rows: list[tuple[torch.Tensor, list[Any], list[Any]]] = []
     for leaf in leaves:
         owner = tracer.recorder.original(leaf)
@@ -123,4 +123,4 @@ def judge(run: FinishedRun) -> None:
     tensors = (value for value in left if isinstance(value, torch.Tensor))
     if any(tensor.requires_grad and not (tensor.is_leaf and run.recorder.is_input(tensor)) for tensor in tensors):
         function, mark = registered[0]
-        raise run.tracer.refusal("gradient-hook", mark, function=function)
+        raise run.tracer.graph_break("gradient-hook", mark, function=function)

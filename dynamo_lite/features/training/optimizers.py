@@ -62,6 +62,11 @@ class OptimizersSeen(FeatureState):
         self._tracer.refuse("first-step-in-branch", optimizer=type(used.optimizer).__qualname__, names=keys)
 
 
+def of(run: FinishedRun) -> list[Optimizer]:
+    """The optimizers that a run has used."""
+    return [used.optimizer for used in run.tracer.own(OptimizersSeen).all]
+
+
 def _keys(optimizer: Optimizer) -> frozenset[tuple[int, Any]]:
     """The entries of an optimizer's state: the id of each parameter with the names of what is kept for it."""
     state = optimizer.state.items()
@@ -101,11 +106,23 @@ def _before_step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dic
 
 def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The tensors in the state of an optimizer are state of the program."""
+    if args and isinstance(args[0], Optimizer):
+        _note(tracer, args[0])
+    return NOT_HANDLED
+
+
+def read_attribute(tracer: TracerView, owner: Any, name: str, value: Any) -> Any:
+    """The program reads an attribute of an optimizer: methods of other names than `step` may make state, too."""
+    if name in ("state", "param_groups") and tracer.sees_python:
+        _note(tracer, owner)
+    return first_step_apart.read_attribute(tracer, owner, name, value)
+
+
+def _note(tracer: TracerView, optimizer: Optimizer) -> None:
     seen = tracer.own(OptimizersSeen).all
-    optimizer = args[0] if args else None
-    if not isinstance(optimizer, Optimizer) or any(one.optimizer is optimizer for one in seen):
-        return NOT_HANDLED
-    if not tracer.heap.young_among((optimizer,)):
+    if any(one.optimizer is optimizer for one in seen):
+        return
+    if not tracer.heap.new_among((optimizer,)):
         prefix = "optimizer" if not seen else f"optimizer_{len(seen)}"
         keys = {id(owner): frozenset(held) for owner, held in optimizer.state.items() if isinstance(held, dict)}
         seen.append(UsedOptimizer(optimizer, tracer.mark(), keys))
@@ -113,7 +130,6 @@ def _note_state(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
         schedules.note_rates(tracer, optimizer)
         for path, tensor in _tensors(optimizer):
             tracer.recorder.expect_state(tensor, f"{prefix}.{path}")
-    return NOT_HANDLED
 
 
 def judge(run: FinishedRun, call: CallRecord) -> None:
@@ -144,7 +160,7 @@ def judge(run: FinishedRun, call: CallRecord) -> None:
     names = [path for path in sorted(paths) if any(path.endswith(f".{entry.key}") for entry in entries)]
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     marks = {id(used.optimizer): used.mark for used in run.tracer.own(OptimizersSeen).all}
-    error = run.tracer.refusal("optimizer-state", marks[id(entries[0].optimizer)], optimizer=kinds, names=shown)
+    error = run.tracer.graph_break("optimizer-state", marks[id(entries[0].optimizer)], optimizer=kinds, names=shown)
     if not run.request.drops and not run.tracer.lets_pass(f"the first step of {kinds} makes {shown}"):
         raise error
     run.refused_effects.append(error)

@@ -204,16 +204,3 @@ def expand(raw: Raw, code: CodeType) -> Iterable[Normal]:
     if name in DROPPED:
         return ()
     raise NotImplementedError(f"the interpreter does not know the opcode {name} of Python {sys.version.split()[0]}")
-
-
-def known_opcodes() -> frozenset[str]:
-    """The opcodes that `expand` takes, of all versions."""
-    return SAME | NAMES | DROPPED | JUMPS.keys() | EXPANSIONS.keys()
-
-
-def normal_opcodes() -> frozenset[str]:
-    """The names of the normal form: each needs a handler."""
-    by_version = {"BINARY_OP", "INPLACE_OP", "LOAD_CONST", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "LOAD_GLOBAL",
-                  "IS_OP", "LOAD_GLOBAL_CALLEE", "LOAD_ATTR", "LOAD_SUPER", "COMPARE_OP", "CONTAINS_OP", "FOR_ITER",
-                  "SEND", "BUILD_CONST_KEY_MAP", "FORMAT_VALUE", "LOAD_SPECIAL", "BUILD_INTERPOLATION"}  # fmt: skip
-    return frozenset({*SAME, *NAMES, *JUMPS.values(), *by_version, *INTRINSICS_1[1:], *INTRINSICS_2[1:]})

@@ -8,7 +8,8 @@ the number of calls, and only the callee is interpreted.
 
 * A function is *armed* (gets its trampoline) when it, or an object that leads to it, is about to be handed to C code.
 * Trampolines are *open* only during a native call made by the interpreted program. While the interpreter itself
-  runs they are closed, and an armed function that our own Python happens to call (an `Enum.__hash__`, say) just runs.
+  runs they are closed, and an armed function that our own Python happens to call (for example an `Enum.__hash__`) just
+  runs.
 * `Trampolines.release()` gives each function its own code back.
 
 Only `__code__` of the function is written; `original_code` returns the original to the program, which never sees a

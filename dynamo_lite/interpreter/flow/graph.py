@@ -140,7 +140,7 @@ class FlowGraph:
             at = self.args[at]
         return self.at(at)
 
-    def ways(self, branch: int) -> tuple[int, ...]:
+    def targets(self, branch: int) -> tuple[int, ...]:
         """The two places that a branch leads to: (if it does not jump, if it does)."""
         return tuple(map(self.end_of_jumps, self.successors[branch]))
 

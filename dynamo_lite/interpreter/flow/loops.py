@@ -30,13 +30,13 @@ def loop_at(flow: FlowGraph, branch: int, avoiding: set[int]) -> Loop | None:
     """The loop whose next iteration `branch` decides, or None. avoiding: the tests of enclosing loops."""
     if flow.names[branch] not in TESTS:
         return None
-    both = flow.ways(branch)
+    both = flow.targets(branch)
     blocked = avoiding | open_fors(flow, branch) | {flow.join(branch)}
     for again, leave in (both, both[::-1]):
         if again in blocked:
             continue
         within = flow.reach(again, (blocked | {leave}) - {branch})
-        tests = {j for j in within if flow.names[j] in TESTS and set(flow.ways(j)) == {again, leave}}
+        tests = {j for j in within if flow.names[j] in TESTS and set(flow.targets(j)) == {again, leave}}
         if tests:
             return Loop(again, leave, frozenset(tests), flow.join(branch))
     return None

@@ -22,6 +22,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
+from dynamo_lite.program.decomposition._torch_tables import filled_once
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
 from dynamo_lite.program.shapes.torch_symbols import Values, all_graphs
 from dynamo_lite.program.trees.user_inputs import user_values
@@ -44,6 +45,11 @@ def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list
 
     Raises RuntimeError for a condition that cannot be checked on the inputs.
     """
+    with filled_once():
+        return _decomposed(program, run)
+
+
+def _decomposed(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list[str]]:
     if shape_env_of(program) is None:
         return run(), []
     try:
@@ -207,6 +213,6 @@ def _code(expr: Any, sources: Mapping[sympy.Symbol, str]) -> str:
     missing = [str(symbol) for symbol in expr.free_symbols if symbol not in sources]
     if missing:
         names = ", ".join(sorted(missing))
-        raise RuntimeError(f"The decomposed program would hold only if {expr}, and no input tells what {names} is.")
+        raise RuntimeError(f"The decomposed program would hold only if {expr}, and no input determines {names}.")
     # torch prints guards the same way: a symbol prints as its name.
     return PythonPrinter().doprint(expr.xreplace({s: sympy.Symbol(text) for s, text in sources.items()}))

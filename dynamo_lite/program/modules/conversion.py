@@ -44,7 +44,7 @@ def check_dtypes(module: fx.GraphModule, changed: Mapping[torch.dtype, torch.dty
     into = ", ".join(f"{old} to {new}" for old, new in changed.items())
     if asked is None:
         raise UnsupportedConversion(
-            f"The program cannot be converted from {into}: it does not say what its Python code has asked of dtypes "
+            f"The program cannot be converted from {into}: it does not record which dtypes its Python code has read "
             f"(it was saved without dynamo_lite.save). {_INSTEAD}"
         )
     for node, value in _literals(module, torch.dtype):
@@ -74,7 +74,7 @@ def check_devices(module: fx.GraphModule, changed: Mapping[torch.device, torch.d
 
 _INSTEAD = (
     "Convert the model before its export (model.half()), or take program.module(check_dtypes=False), which converts "
-    "as torch's modules do: parameters and buffers, whatever the graph says."
+    "as torch's modules do: parameters and buffers, whatever the graph contains."
 )
 
 

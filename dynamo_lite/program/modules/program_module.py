@@ -44,8 +44,8 @@ class ModuleOrigin:
     modes: Mapping[bool, ExportedProgram] = field(default_factory=dict)
 
     @property
-    def asked(self) -> Questions | None:
-        return getattr(self.program, "asked", None)
+    def questions(self) -> Questions | None:
+        return getattr(self.program, "questions", None)
 
     @property
     def recipe(self) -> Recipe | None:
@@ -55,17 +55,17 @@ class ModuleOrigin:
         """Whether the program computes the same as the model in this mode."""
         if self.mode is not None:
             return self.mode is mode
-        asked, recipe = self.asked, self.recipe
+        questions, recipe = self.questions, self.recipe
         if recipe is not None and recipe.mode is mode:
             return True
-        if asked is None or (recipe is not None and recipe.has_own_mode):
+        if questions is None or (recipe is not None and recipe.has_own_mode):
             return False
-        return not asked.modes or asked.was_training is mode
+        return not questions.modes or questions.was_training is mode
 
     def why_of_one_mode(self) -> str:
-        if self.asked is None or not self.asked.modes:
-            return "the program does not say for which mode it was exported"
-        return f"the program was exported in the other one, and asks for it:\n  {self.asked.modes[0]}"
+        if self.questions is None or not self.questions.modes:
+            return "the program does not record the mode that it was exported for"
+        return f"the program was exported in the other one, and asks for it:\n  {self.questions.modes[0]}"
 
     def __deepcopy__(self, memo: Any) -> ModuleOrigin:
         return self
@@ -111,7 +111,7 @@ class ProgramModule(StatefulGraphModule):
         refused = None
         try:
             if dtypes and origin.check.dtypes is not None:
-                conversion.check_dtypes(self, dtypes, origin.asked)
+                conversion.check_dtypes(self, dtypes, origin.questions)
             if devices:
                 conversion.check_devices(self, devices)
         except UnsupportedConversion as error:

@@ -53,12 +53,12 @@ class Recipe:
 
     @property
     def has_own_rule(self) -> bool:
-        """Whether a part of the model overrides conversion (keeps a parameter in float32, say)."""
+        """Whether a part of the model overrides conversion (for example to keep a parameter in float32)."""
         return self.root is not None and any(type(m)._apply is not nn.Module._apply for m in self.root.modules())
 
     @property
     def has_own_mode(self) -> bool:
-        """Whether a part of the model overrides `train()` (merges weights for evaluation, say)."""
+        """Whether a part of the model overrides `train()` (for example to merge weights for evaluation)."""
         return self.root is not None and any(type(m).train is not nn.Module.train for m in self.root.modules())
 
     def converted(self, fn: Convert, program: ExportedProgram, now: nn.Module) -> ExportedProgram:

@@ -1,8 +1,8 @@
-"""Loops (scan) in the module of a program: the rounds are run one after the other, as any other code.
+"""Loops (scan) in the module of a program: the iterations are run one after the other, as any other code.
 
 torch's scan has a derivative of its own (ScanAutogradImpl in torch/_higher_order_ops/scan.py, torch 2.13.0). It takes
 what the loop carries for constants, so that second derivatives are other numbers than eager's, and torch.func's
-transforms have no rule for it. Where nothing traces the call, the rounds are the operators that eager runs.
+transforms have no rule for it. Where nothing traces the call, the iterations are the operators that eager runs.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dynamo_lite.program.modules.sub_graphs import copy_children
 from dynamo_lite.program.modules.taken_sides import is_traced
 
 
-def rounds_one_by_one(
+def iterations_one_by_one(
     combine: Callable[..., Any], init: Sequence[Any], xs: Sequence[Any], additional_inputs: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """As torch's operator: the last values that are carried, and for each other result of `combine` those of all rounds
-    in one tensor. `xs` have a row for each round; without one the operator answers."""
+    """As torch's operator: the last values that are carried, and for each other result of `combine` those of all
+    iterations in one tensor. `xs` have a row for each iteration; without one the operator answers."""
     if torch.compiler.is_compiling() or is_traced() or not xs or not xs[0].shape[0]:
         found: tuple[Any, ...] = torch.ops.higher_order.scan(combine, init, xs, additional_inputs)
         return found
@@ -38,14 +38,14 @@ def _stacked(rows: Sequence[Any]) -> torch.Tensor | None:
     return torch.stack(tuple(rows)) if isinstance(rows[0], torch.Tensor) else None
 
 
-def run_rounds(module: fx.GraphModule) -> None:
-    """Replace torch's operator by `rounds_one_by_one` in `module` and in its sub-graphs."""
+def run_iterations(module: fx.GraphModule) -> None:
+    """Replace torch's operator by `iterations_one_by_one` in `module` and in its sub-graphs."""
     parts = [name for name, part in module.named_modules() if isinstance(part, fx.GraphModule) and _found(part)]
     copy_children(module, filter(None, parts))
     for name in parts:
         part: Any = module.get_submodule(name)
         for node in _found(part):
-            node.target = rounds_one_by_one
+            node.target = iterations_one_by_one
         part.recompile()
 
 

@@ -22,10 +22,10 @@ import torch
 
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program._torch import _IntWrapper
-from dynamo_lite.program.shapes.input_dims import InputDims, InputSource, Spot, collect
+from dynamo_lite.program.shapes.input_dims import InputDimRef, InputDims, InputSource, collect
 from dynamo_lite.program.shapes.mark_dynamic import Unbacked
 from dynamo_lite.program.shapes.shapes_spec import SpecShapes, SpecSize, SpecSymbols, is_spec, plain
-from dynamo_lite.program.shapes.spec_tree import Made, lay_along
+from dynamo_lite.program.shapes.spec_tree import DerivedSpecs, lay_along
 from dynamo_lite.program.shapes.suggested_fixes import violation
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.inputs import FlatInputs, flatten_inputs
@@ -125,7 +125,7 @@ def _declare_numbers(signature: inspect.Signature, args: Sequence[Any], kwargs: 
 def _plain(shapes: Any, signature: inspect.Signature, args: Any, kwargs: Any) -> Any:
     """The specification of a ShapesCollection or AdditionalInputs, by torch's own method."""
     try:
-        return Made(shapes.dynamic_shapes(_Callee(signature), args, kwargs), "collection")
+        return DerivedSpecs(shapes.dynamic_shapes(_Callee(signature), args, kwargs), "collection")
     except (ValueError, TypeError, AssertionError, RuntimeError) as error:
         raise InvalidDynamicShapes([f"the {type(shapes).__name__} does not fit: {error}"]) from error
 
@@ -166,7 +166,7 @@ class DeclaredInputs:
         return any(policy is not None for policy in self.policies)
 
     @property
-    def spots(self) -> Sequence[Spot]:
+    def spots(self) -> Sequence[InputDimRef]:
         return self.dims.spots
 
 

@@ -30,7 +30,7 @@ class InputSource(Source):
 
 
 @dataclass(frozen=True)
-class Spot:
+class InputDimRef:
     """The input that a declared dimension belongs to: the leaf, and the dimension of it (None: the number itself)."""
 
     leaf: int
@@ -54,7 +54,7 @@ class InputDims:
     paths: list[str]
     labels: list[str]
     dims: list[InputDim] = field(default_factory=list)
-    spots: list[Spot] = field(default_factory=list)
+    spots: list[InputDimRef] = field(default_factory=list)
     unbacked: dict[tuple[int, int | None], Unbacked | SpecSize] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
@@ -69,19 +69,19 @@ def collect(inputs: FlatInputs, tree: ShapeTree) -> InputDims:
                 if isinstance(spec, SpecSize):
                     found.unbacked[leaf, dim] = spec
                 else:
-                    _add(found, Spot(leaf, dim, where), value.shape[dim], spec)
+                    _add(found, InputDimRef(leaf, dim, where), value.shape[dim], spec)
         elif given is not None:
             if type(value) is int and isinstance(given, SpecSize):
                 found.unbacked[leaf, None] = given
             elif type(value) is int:
-                _add(found, Spot(leaf, None, place), value, given)
+                _add(found, InputDimRef(leaf, None, place), value, given)
             else:
                 found.problems.append(f"{place} is {given!r}, but the input {found.labels[leaf]} is a "
-                                      f"{type(value).__name__}: only the sizes of tensors and ints may vary (say None)")
+                                      f"{type(value).__name__}: only sizes of tensors and ints may vary (write None)")
     return found
 
 
-def _add(found: InputDims, spot: Spot, hint: int, spec: Any) -> None:
+def _add(found: InputDims, spot: InputDimRef, hint: int, spec: Any) -> None:
     path, label = found.paths[spot.leaf], found.labels[spot.leaf]
     if spot.dim is None:
         dim = InputDim(path, hint, spec, label, str(spot.place), is_size=False)
@@ -116,7 +116,7 @@ def _by_dimension(tensor: torch.Tensor, given: Mapping[Any, Any], place: SpecPla
     for key, spec in given.items():
         where, rank = place.step(given, f"[{key!r}]"), tensor.dim()
         if type(key) is not int or not -rank <= key < rank:
-            found.problems.append(f"{where}: {key!r} is no dimension of the tensor there, which has {_rank(tensor)}")
+            found.problems.append(f"{where}: {key!r} is not a dimension of the tensor there, which has {_rank(tensor)}")
         elif key % rank in said:
             found.problems.append(f"{where} speaks of dimension {key % rank} a second time")
         else:
@@ -130,7 +130,7 @@ def _marked(tensor: torch.Tensor, leaf: int, found: InputDims) -> dict[int, tupl
         if isinstance(spec, Unbacked):
             found.unbacked[leaf, dim] = spec
         else:
-            sizes[dim] = (spec, SpecPlace(f"dynamic_shapes[{leaf}][{dim}]", assignable=False, made="marks"))
+            sizes[dim] = (spec, SpecPlace(f"dynamic_shapes[{leaf}][{dim}]", assignable=False, derived_from="marks"))
     return sizes
 
 

@@ -21,7 +21,7 @@ from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 def layout_guards(
     inputs: FlatInputs,
-    stand_ins: Sequence[Any],
+    fakes: Sequence[Any],
     asked: Collection[Asked],
     env: TorchShapeEnv | None,
     sources: Mapping[Symbol, str],
@@ -33,7 +33,7 @@ def layout_guards(
     sources: the expression of each symbol in the inputs.
     """
     guards: list[str] = []
-    for number, (path, leaf, fake) in enumerate(zip(paths_of(inputs), inputs.leaves, stand_ins) if asked else ()):
+    for number, (path, leaf, fake) in enumerate(zip(paths_of(inputs), inputs.leaves, fakes) if asked else ()):
         if not isinstance(leaf, torch.Tensor) or not isinstance(fake, torch.Tensor) or fake.layout is not torch.strided:
             continue
         about = {(one.question, one.dim) for one in asked if one.input in (None, number)}

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.errors import InvalidArguments
-from dynamo_lite.program.shapes.spec_tree import Made, arguments
+from dynamo_lite.program.shapes.spec_tree import DerivedSpecs, arguments
 from dynamo_lite.symbolic_shapes.dims.specs import InvalidSpec, Named
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -76,7 +76,7 @@ def dynamic_dim(tensor: torch.Tensor, dim: int) -> DimConstraint:
     if not isinstance(tensor, torch.Tensor):
         raise InvalidArguments(f"dynamic_dim needs a tensor that is an input, not a {type(tensor).__name__}")
     if type(dim) is not int or not 0 <= dim < tensor.dim():
-        raise InvalidArguments(f"{dim!r} is no dimension of a tensor of shape {list(tensor.shape)}")
+        raise InvalidArguments(f"{dim!r} is not a dimension of a tensor of shape {list(tensor.shape)}")
     return DimConstraint(tensor, dim)
 
 
@@ -105,7 +105,7 @@ def specs_of(constraints: Iterable[DimConstraint], signature: inspect.Signature,
         else:
             names.setdefault(slot.parameter, {})[slot.key] = spec
     dims.check_used()
-    return Made(names, "constraints")
+    return DerivedSpecs(names, "constraints")
 
 
 class _Classes:

@@ -32,9 +32,7 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 _READS = {"size": torch.ops.aten.sym_size.int, "stride": torch.ops.aten.sym_stride.int}
 
 
-def insert_runtime_asserts(
-    graphs: Iterable[fx.Graph], env: TorchShapeEnv, *, given: Sequence[Bool] = ()
-) -> None:
+def insert_runtime_asserts(graphs: Iterable[fx.Graph], env: TorchShapeEnv, *, given: Sequence[Bool] = ()) -> None:
     """Adds the assertions to the graphs of a program (before `rematerialise`: sizes are still `env`'s).
 
     Facts about floats that run time knows only are asserted at the end of the program.
@@ -44,7 +42,7 @@ def insert_runtime_asserts(
     """
     of_floats = [fact for fact in env.core.facts if has_unknown_float(fact.relation)]
     facts = [f for f in env.core.facts if f not in of_floats and any(s.unbacked for s in symbols_of(f.relation))]
-    if not facts and not of_floats:
+    if not facts and not of_floats and not env.of_subgraphs:
         return
     bound: list[tuple[fx.Graph, dict[Symbol, _Binding]]] = []
     everywhere: dict[Symbol, None] = {}
@@ -53,6 +51,7 @@ def insert_runtime_asserts(
         everywhere |= dict.fromkeys(bindings)
         bound.append((graph, bindings))
     _check_bound(facts, set(everywhere))
+    facts += [fact for fact in env.of_subgraphs if _unbacked(fact) <= everywhere.keys()]
     about_inputs = [
         f for f in env.core.facts if f not in of_floats and not any(s.unbacked for s in symbols_of(f.relation))
     ]
@@ -93,7 +92,7 @@ def _check_bound(facts: Sequence[Fact], bound: set[Symbol]) -> None:
         names = ", ".join(sorted(s.name for s in _unbacked(lost) - bound))
         raise CaptureError(
             "unbound-size",
-            f"the program relies on {lost}, and {names} is no value that the graph computes",
+            f"the program relies on {lost}, and {names} is not a value that the graph computes",
             "take the value from a tensor that the program keeps",
             {"size": names},
         )

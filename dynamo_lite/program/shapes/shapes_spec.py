@@ -20,7 +20,7 @@ from torch import nn
 
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program._torch import PythonPrinter
-from dynamo_lite.program.shapes.spec_tree import Made, arguments
+from dynamo_lite.program.shapes.spec_tree import DerivedSpecs, arguments
 from dynamo_lite.symbolic_shapes import Int, Origin
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import INF
@@ -54,7 +54,7 @@ def text_of(expr: Any) -> str:
     return re.sub(r"#\d+", "", str(expr))
 
 
-class SpecShapes(Made):
+class SpecShapes(DerivedSpecs):
     """A ShapesSpec in the plain form, a dict by argument name whose leaves are `SpecSize`."""
 
     def __init__(self, specs: Mapping[str, Any], assumptions: Sequence[Any], problems: Sequence[str]) -> None:
@@ -148,7 +148,7 @@ class _Reading:
         if isinstance(spec, (specs.DictSpec, specs.ObjectSpec)):
             keys = list(value) if isinstance(value, dict) else _fields(value)
             return self._keyed(items_of(spec), value, keys, where)
-        self.problems.append(f"{where}: {type(spec).__name__} says nothing of sizes")
+        self.problems.append(f"{where}: {type(spec).__name__} states nothing about sizes")
         return None
 
     def _problem(self, spec: Any, value: Any, where: str) -> None:
@@ -234,7 +234,7 @@ class SpecSymbols:
         unbound = size.expr.free_symbols - self._symbols.keys()
         if unbound:
             names = ", ".join(sorted(map(text_of, unbound)))
-            self.problems.append(f"{source} is {size}, and {names} is no size of an input by itself")
+            self.problems.append(f"{source} is {size}, and {names} is not a size of an input by itself")
             return None
         given = size.expr.xreplace({s: sympy.Integer(v) for s, v in self._values.items()})
         if given != value:
@@ -251,7 +251,7 @@ class SpecSymbols:
             unbound = expr.free_symbols - self._symbols.keys()
             if unbound:
                 names = ", ".join(sorted(map(text_of, unbound)))
-                self.problems.append(f"{said}: {names} is no size of an input by itself")
+                self.problems.append(f"{said}: {names} is not a size of an input by itself")
                 continue
             if expr.xreplace({s: sympy.Integer(v) for s, v in self._values.items()}) != sympy.true:
                 self.problems.append(f"{said} does not hold in the example")

@@ -24,22 +24,23 @@ class SpecPlace:
     """A location in the user's specification: `dynamic_shapes['x'][0]`.
 
     `assignable`: whether an assignment to it can be executed (no tuple holds it, and the user has written it so).
-    `made`: see `Made`.
+    `derived_from`: see `DerivedSpecs`.
     """
 
     text: str = "dynamic_shapes"
     assignable: bool = True
-    made: str = ""
+    derived_from: str = ""
 
     def step(self, container: Any, accessor: str) -> SpecPlace:
         """A part of the `container` at this location."""
-        return SpecPlace(self.text + accessor, not (self.made or isinstance(container, tuple)), self.made)
+        assignable = not (self.derived_from or isinstance(container, tuple))
+        return SpecPlace(self.text + accessor, assignable, self.derived_from)
 
     def __str__(self) -> str:
         return self.text
 
 
-class Made(dict[str, Any]):
+class DerivedSpecs(dict[str, Any]):
     """A specification by argument name that is derived from another input of the user: `of` is "collection" (the names
     of its Dims are the user's) or "constraints" (its Dims are ours)."""
 
@@ -138,7 +139,7 @@ class _SpecWalk:
     def _top(self, specs: Any) -> dict[str, tuple[Any, SpecPlace]]:
         """The entry for each parameter that the call gives."""
         names = parameter_order(self.signature, self.slots)
-        here = SpecPlace(made=specs.of if isinstance(specs, Made) else "")
+        here = SpecPlace(derived_from=specs.of if isinstance(specs, DerivedSpecs) else "")
         if specs is None or (isinstance(specs, (dict, list, tuple)) and not specs):
             return {}
         self.tree.written = True
@@ -173,8 +174,8 @@ class _SpecWalk:
         given = {**nested, **{key: specs[key] for key in self.at_top}}
         missing = [s.key for s in keywords if s.key not in given]
         if missing:
-            self._problem(here, f"says nothing of {_listed(missing)}: name every argument (None: all its sizes are "
-                                "static)")
+            self._problem(here, f"states nothing about {_listed(missing)}: name every argument (None: all its "
+                                "sizes are static)")
         rest = {key: value for key, value in specs.items() if key not in self.at_top}
         return {**rest, parameter: {**given, **dict.fromkeys(missing)}}
 
@@ -197,7 +198,7 @@ class _SpecWalk:
         if missing:
             unnamed = ", ".join(map(repr, missing))
             self._problem(
-                SpecPlace(), f"says nothing of {unnamed}: name every argument (None: all its sizes are static)"
+                SpecPlace(), f"states nothing about {unnamed}: name every argument (None: all its sizes are static)"
             )
 
     def _values(self) -> dict[str, Any]:
@@ -347,4 +348,4 @@ def _described(value: Any) -> str:
     return f"the {_kind(value)} {text if len(text) < 60 else text[:57] + '...'}"
 
 
-__all__ = ["Argument", "Made", "SpecPlace", "ShapeTree", "arguments", "lay_along", "parameter_order"]
+__all__ = ["Argument", "DerivedSpecs", "SpecPlace", "ShapeTree", "arguments", "lay_along", "parameter_order"]

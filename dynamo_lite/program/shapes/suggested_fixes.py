@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.errors import ConstraintViolation
-from dynamo_lite.program.shapes.input_dims import Spot
+from dynamo_lite.program.shapes.input_dims import InputDimRef
 from dynamo_lite.program.shapes.spec_tree import arguments, parameter_order
 from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.symbolic_shapes.dims.costs import costs
@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.dims.violations import Solution
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
-def violation(solution: Solution, inputs: FlatInputs, spots: Sequence[Spot]) -> ConstraintViolation:
+def violation(solution: Solution, inputs: FlatInputs, spots: Sequence[InputDimRef]) -> ConstraintViolation:
     """The error for a solution with violations."""
     lines = ["The program does not admit all the sizes that dynamic_shapes promises:"]
     lines += [f"  - {found}" for found in solution.violations]
@@ -43,7 +43,7 @@ class _Fix:
     """One suggestion as Python. `definitions`: name of a Dim, or place of a dimension -> its new spec."""
 
     def __init__(self, solution: Solution, definitions: Mapping[str, DimSpec], inputs: FlatInputs,
-                 spots: Sequence[Spot]) -> None:
+                 spots: Sequence[InputDimRef]) -> None:
         self.solution, self.definitions, self.inputs, self.spots = solution, dict(definitions), inputs, spots
         self.specs = self._new_specs()
 
@@ -58,7 +58,7 @@ class _Fix:
         table = self.solution.table
         targets = {dim.target: spot.place for dim, spot in zip(table.dims, self.spots)}
         assignable = all(targets[t].assignable for t in self.definitions if t in targets)
-        ours = any(spot.place.made == "constraints" for spot in self.spots)
+        ours = any(spot.place.derived_from == "constraints" for spot in self.spots)
         if assignable and not ours and not self._breaks_an_expression():
             return list(write(self.definitions))
         return self._whole()

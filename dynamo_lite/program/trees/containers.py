@@ -195,7 +195,7 @@ def check_leaf(path: pytree.KeyPath, leaf: Any) -> None:
         error = UnsupportedValue(
             path_string(path),
             f"{what}. Make it a part of the module that is exported (`self.part = part`); which of several a call "
-            "uses may be said by a constant argument, its name",
+            "uses may be chosen by a constant argument, its name",
         )
         error.case = "module_as_argument"
         raise error

@@ -18,7 +18,7 @@ def difference(given: torch.Tensor, expected: torch.Tensor) -> str | None:
     """Why the program cannot take `given`, after "a tensor"; None if it fits `expected`, an input's fake tensor.
 
     Compares the class, its context (the second value of `__tensor_flatten__`), and the inner tensors. A program for
-    plain tensors is recorded operators, which take wrappers as well: only the other way round is checked.
+    plain tensors is recorded operators, which take wrappers as well: only the opposite case is checked.
     """
     if not is_wrapper(expected):
         return None

@@ -125,7 +125,7 @@ class _Guarding:
     def _leaf(self, value: Any, open_sizes: Any, source: Source) -> None:
         if is_tensor(value):
             self.walk.add("tensor", source, facts_of(value, dynamic=tuple(open_sizes)), None)
-            for name, site in self.walk.reads.asked_of_stand_ins.items():
+            for name, site in self.walk.reads.reads_of_fakes.items():
                 self.walk.attribute_of_tensor(value, source, name, site)
         elif open_sizes is OPEN:
             self.walk.add("type", source, type(value), None)

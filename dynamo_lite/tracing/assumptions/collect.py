@@ -56,7 +56,7 @@ def _guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram)
     walk.of_classes()
     walk.of_tensors()
     walk.identities()
-    walk.apart(run.tracer.journal.touched)
+    walk.must_not_alias(run.tracer.journal.touched)
     for add in run.tracer.features.guards:
         add(walk, run.tracer)
     return GuardSet(walk.guards, arguments, {**codegen.namespace(), "torch": torch})

@@ -73,12 +73,12 @@ class KeyOrders:
                     held.add(id(value))
                     self._held.add(id(value))
 
-    def asked(self) -> tuple[tuple[Path, tuple[Any, ...]], ...]:
+    def asked_keys(self) -> tuple[tuple[Path, tuple[Any, ...]], ...]:
         """(where, keys in the order of the example) for each dict whose order was looked at."""
         return tuple(
-            (order.path, tuple(key for key in order.keys if token(key) in order.asked))
+            (order.path, tuple(key for key in order.keys if token(key) in order.asked_keys))
             for order in self._dicts
-            if order.asked
+            if order.asked_keys
         )
 
 
@@ -92,7 +92,7 @@ class _Order:
     def __init__(self, path: Path, value: dict[Any, Any]) -> None:
         self.path, self.keys = path, [*value]
         self.held = {token(key): {id(item)} for key, item in value.items()}
-        self.asked: set[Any] = set()
+        self.asked_keys: set[Any] = set()
         self._rank = {place: index for index, place in enumerate(self.held)}
 
     def look(self, found: list[Any]) -> None:
@@ -101,7 +101,7 @@ class _Order:
         ranks = [self._rank[place] for place in found]
         for index, place in enumerate(found):
             if min(ranks[: index + 1]) < ranks[index] or ranks[index] < max(ranks[index:]):
-                self.asked.add(place)
+                self.asked_keys.add(place)
 
 
 def bound_by_name(mod: Any) -> frozenset[str]:

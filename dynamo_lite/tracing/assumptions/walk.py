@@ -187,7 +187,7 @@ class Walk(AttributePlaces):
                 self.visit(function, self.constant(function, function.__qualname__), self.reads.called[id(function)])
         self.run()
 
-    def apart(self, touched: set[int]) -> None:
+    def must_not_alias(self, touched: set[int]) -> None:
         """Guard that objects that the program changed are distinct from the others that it looked at."""
         if not touched:
             return

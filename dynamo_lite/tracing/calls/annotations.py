@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.opaque import SAID, Said, Treatment, key_of
+from dynamo_lite.opaque import USER_ANNOTATIONS, Treatment, UserAnnotation, key_of
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
@@ -21,7 +21,7 @@ MARK = "_dynamo_marked_constant"
 
 def table() -> dict[int, Any]:
     """Return id(callable) → rule, for all annotated callables; annotations made here override those known to torch."""
-    rows = {id(said.fn): said for said in registered()} | SAID
+    rows = {id(said.fn): said for said in registered()} | USER_ANNOTATIONS
     return {key: _RULES[said.treatment](said) for key, said in rows.items()}
 
 
@@ -55,7 +55,7 @@ def _real(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
         return tracer.inputs.leaves[number].clone()
 
 
-def _allowed(said: Said) -> Any:
+def _allowed(said: UserAnnotation) -> Any:
     def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         trampolines = tracer.vm.trampolines
         if type(fn) is not FunctionType:
@@ -69,11 +69,11 @@ def _allowed(said: Said) -> Any:
     return rule
 
 
-def _constant(said: Said) -> Any:
+def _constant(said: UserAnnotation) -> Any:
     return call_constant
 
 
-def _substituted(said: Said) -> Any:
+def _substituted(said: UserAnnotation) -> Any:
     def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = getattr(said.fn, "__qualname__", None) or type(said.fn).__qualname__
         tracer.note(f"{getattr(said.instead, '__qualname__', 'a substitute')}() was traced in the place of {name}()")
@@ -95,7 +95,7 @@ _REGISTRY = "torch._dynamo.variables.functions"
 _INSTEAD = "__torch_dynamo_polyfill__"
 
 
-def registered() -> Iterator[Said]:
+def registered() -> Iterator[UserAnnotation]:
     """One row for each function that a user has registered, and for the wrapper that the decorator returned."""
     module = sys.modules.get(_REGISTRY)
     holder = getattr(module, "PolyfilledFunctionVariable", None)
@@ -104,4 +104,4 @@ def registered() -> Iterator[Said]:
     for fn, wrapper in holder._get_polyfill_handlers().items():
         instead: Any = getattr(wrapper, _INSTEAD, None)
         if instead is not None and not str(getattr(instead, "__module__", "")).startswith("torch."):
-            yield Said(key_of(fn), Treatment.SUBSTITUTED, instead)
+            yield UserAnnotation(key_of(fn), Treatment.SUBSTITUTED, instead)

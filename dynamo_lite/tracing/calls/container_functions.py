@@ -70,7 +70,7 @@ class ContainerFunctions:
             raise
         except Exception as error:
             what = f"raises {type(error).__name__}: {error}"
-            raise tracer.refusal("container-function", name=name_of(function), what=what) from error
+            raise tracer.graph_break("container-function", name=name_of(function), what=what) from error
         finally:
             recorder.context = context
             while (last := last.next) is not recorder.level.graph._root:
@@ -93,9 +93,9 @@ def _made(tracer: Tracer) -> set[int]:
     if not owners:
         return set()
     ids = {id(o) for o in owners}
-    place_owned_dicts(tracer, tracer.heap.young_among, ids)
+    place_owned_dicts(tracer, tracer.heap.new_among, ids)
     known = [o for o in owners if id(o) not in tracer.journal.untracked]  # by the collector
-    return tracer.heap.young_among(known) | (tracer.made_dicts & ids)
+    return tracer.heap.new_among(known) | (tracer.made_dicts & ids)
 
 
 class _ReadOnly(TorchDispatchMode):

@@ -12,7 +12,7 @@ from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, known_iterators
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
-from dynamo_lite.tracing.policy.verdicts import PYTHON, CallKind, CallVerdict, Where
+from dynamo_lite.tracing.policy.verdicts import PYTHON, ArgumentPosition, CallKind, CallVerdict
 from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_tensor
 
 _MISSING = object()
@@ -101,7 +101,7 @@ def _consumes(fn: Any, position: int) -> bool:
     return position == 0 or getattr(fn, "__name__", "") not in _STORES
 
 
-def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where, ...]) -> list[Any]:
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[ArgumentPosition, ...]) -> list[Any]:
     found = []
     for position, name in where:
         value = args[position] if position < len(args) else kwargs.get(name, _MISSING) if name else _MISSING
@@ -150,7 +150,7 @@ def _unrecordable(
     return NOT_HANDLED if tracer.in_library() else tracer.refuse("unrecordable-value", function=name)
 
 
-def _refusal(id: str) -> Action:
+def _graph_break(id: str) -> Action:
     def refuse(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
         name = str(name_of(fn)).replace(":", ".").removeprefix("builtins.")
         tracer.refuse(id, function=name)
@@ -175,17 +175,17 @@ _ACTIONS: dict[CallKind, Action] = {
     CallKind.LOCK: _lock,
     CallKind.EFFECT: _effect,
     CallKind.UNRECORDABLE: _unrecordable,
-    CallKind.RNG: _refusal("global-rng"),
-    CallKind.PROCESS: _refusal("process-state"),
-    CallKind.WORLD: _refusal("outside-world"),
-    CallKind.UNKNOWN: _refusal("opaque-call"),
+    CallKind.RNG: _graph_break("global-rng"),
+    CallKind.PROCESS: _graph_break("process-state"),
+    CallKind.WORLD: _graph_break("outside-world"),
+    CallKind.UNKNOWN: _graph_break("opaque-call"),
 }
 
 
 _CHANGING = frozenset({CallKind.MUTATES, CallKind.OPAQUE, CallKind.LOCK})
 
 
-def made(tracer: TracerView, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
+def is_new_result(tracer: TracerView, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
     """Whether the call created its result rather than looked it up: for objects that the collector does not track."""
     if issubclass(type(fn), type):
         return True

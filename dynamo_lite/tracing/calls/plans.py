@@ -82,6 +82,8 @@ class CallPlans:
         self._features = assemble.assembly()
         self._watchers: list[Planner] = []
         self.write_listeners: list[Callable[[TracerView, Any, Any], None]] = []
+        self.missing_listeners: list[Callable[[TracerView, Any, str], None]] = []
+        self.text_listeners: list[Callable[[TracerView, str], None]] = []
         self.known: dict[int, Plan] = {}
         self.awake: set[str] = set()
         self.skipped: set[int] = set()
@@ -96,6 +98,8 @@ class CallPlans:
             awake = [row for name, row in self._features.awake.items() if name in self.awake]
             self._watchers = [row.plan for row in awake if row.plan is not None]
             self.write_listeners = [row.on_write for row in awake if row.on_write is not None]
+            self.missing_listeners = [row.on_missing for row in awake if row.on_missing is not None]
+            self.text_listeners = [row.on_text for row in awake if row.on_text is not None]
 
     def make(self, fn: Any) -> Plan:
         """The plan of `fn`, kept if it holds for later calls as well."""

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from dynamo_lite.capture.fakes import stand_in_names
+from dynamo_lite.capture.fakes import fake_attributes
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.tracing import assemble
@@ -46,7 +46,7 @@ def _skip(name: str) -> Step:
     return rule
 
 
-def _refusal(id: str, libraries: bool = False) -> Callable[[str], Step]:
+def _graph_break(id: str, libraries: bool = False) -> Callable[[str], Step]:
     """Refuse the call; one that a library makes for its own ends only if `libraries`."""
 
     def for_name(name: str) -> Step:
@@ -126,7 +126,7 @@ def call_copy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     if not args or not is_tensor(args[0]):
         return NOT_HANDLED
     made = args[0].detach().requires_grad_(args[0].requires_grad)
-    vars(made).update(stand_in_names.of_the_user(args[0]))
+    vars(made).update(fake_attributes.of_the_user(args[0]))
     return made
 
 
@@ -147,10 +147,10 @@ def _functions() -> dict[int, Step]:
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
         id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
-        id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
+        id(torch.utils.swap_tensors): _graph_break("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
-        rows[id(cls)] = _refusal("tensor-subclass", libraries=True)(cls.__qualname__)
+        rows[id(cls)] = _graph_break("tensor-subclass", libraries=True)(cls.__qualname__)
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
         rows[id(getattr(_C, name))] = type_queries.call_has_torch_function
     return raised_errors.RULES | rows
@@ -158,18 +158,18 @@ def _functions() -> dict[int, Step]:
 
 _NAMED: tuple[NamedRules, ...] = (
     NamedRules(skipped_calls.SKIPPED, _skip),
-    NamedRules(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
-    NamedRules(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
-    NamedRules(skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
-    NamedRules(skipped_calls.READS_DATA, _refusal("data-dependent-value")),
+    NamedRules(skipped_calls.BACKGROUND, _graph_break("background-code", libraries=True)),
+    NamedRules(skipped_calls.PROCESS_STATE, _graph_break("process-state", libraries=True)),
+    NamedRules(skipped_calls.OUTSIDE_WORLD, _graph_break("outside-world")),
+    NamedRules(skipped_calls.READS_DATA, _graph_break("data-dependent-value")),
     NamedRules(skipped_calls.READS_FUNCTION_MODES, lambda name: type_queries.call_mode_query),
-    NamedRules(skipped_calls.READS_MODES, _refusal("process-state")),
-    NamedRules(skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True)),
+    NamedRules(skipped_calls.READS_MODES, _graph_break("process-state")),
+    NamedRules(skipped_calls.CALLS_ON_DATA, _graph_break("data-dependent-value", libraries=True)),
     NamedRules(skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange),
-    NamedRules(skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator")),
+    NamedRules(skipped_calls.HIGHER_ORDER, _graph_break("higher-order-operator")),
     NamedRules(skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container),
-    NamedRules(skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor")),
-    NamedRules(skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode")),
+    NamedRules(skipped_calls.NESTED, lambda name: _graph_break("tensor-subclass", libraries=True)("NestedTensor")),
+    NamedRules(skipped_calls.DISPATCH_MODES, _graph_break("dispatch-mode")),
     NamedRules(skipped_calls.TRUE_WHILE_TRACING, _true),
 )
 """The rules of callables that are known by name; the later of two rows counts."""

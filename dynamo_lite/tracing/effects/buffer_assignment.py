@@ -35,11 +35,11 @@ def check_assigned(tracer: TracerView, assigned: dict[str, Change]) -> None:
     inputs = {_storage(value) for node in recorder.input_nodes if isinstance(value := node.meta["val"], torch.Tensor)}
     for name, change in changed.items():
         if before[name] in inputs | constants | _others(before, name):
-            raise tracer.refusal("shared-buffer-assigned", change.mark, target=name)
+            raise tracer.graph_break("shared-buffer-assigned", change.mark, target=name)
         if _is_expanded(change.old):
-            raise tracer.refusal("expanded-buffer-assigned", change.mark, target=name)
+            raise tracer.graph_break("expanded-buffer-assigned", change.mark, target=name)
         if after[name] in constants | _others(after, name):
-            raise tracer.refusal("buffer-becomes-shared", change.mark, target=name)
+            raise tracer.graph_break("buffer-becomes-shared", change.mark, target=name)
         if after[name] in inputs:
             tracer.note(f"the buffer {name} gets a copy of an input; eager would keep the caller's own tensor")
 

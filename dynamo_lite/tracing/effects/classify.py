@@ -44,11 +44,11 @@ def classify(tracer: TracerView) -> Effects:
     journal = tracer.journal
     for held in tracer.writes.locks.unbalanced():
         if tracer.writes.is_old(held.lock):
-            raise tracer.refusal("lock-held", held.mark, what=locks.describe(held))
+            raise tracer.graph_break("lock-held", held.mark, what=locks.describe(held))
     if not journal:
         return effects
     outside = _outside(tracer)
-    effects.made = _made(tracer, outside)
+    effects.new_ids = _made(tracer, outside)
     registries = registries_of(tracer.root)
     assigned: dict[str, Change] = {}
     for change in journal.changes():
@@ -59,7 +59,7 @@ def classify(tracer: TracerView) -> Effects:
                 tracer.note("the text of code made in forward, for tracebacks (linecache), is not kept by the program")
             continue
         if (change.owner is sys or change.owner is vars(sys)) and change.key in PROCESS_WIDE:
-            raise tracer.refusal("process-state", change.mark, function=f"assigning sys.{change.key}")
+            raise tracer.graph_break("process-state", change.mark, function=f"assigning sys.{change.key}")
         registry = registries.get(id(change.owner))
         if registry is not None and isinstance(change.old, Order):
             continue  # a tensor taken out and registered again: the program names them
@@ -169,7 +169,7 @@ _qualname_of: Callable[[type], str] = vars(type)["__qualname__"].__get__
 
 
 def place_owned_dicts(
-    tracer: TracerView, young_among: Callable[[list[Any]], set[int]], among: set[int] | None = None
+    tracer: TracerView, new_among: Callable[[list[Any]], set[int]], among: set[int] | None = None
 ) -> set[int]:
     """Separate the dicts of new objects from those of older objects, and return the ids of the latter.
 
@@ -177,10 +177,10 @@ def place_owned_dicts(
     """
     older = set()
     rows = [(key, owner) for key, owner in tracer.own(OwnedDicts).rows() if among is None or key in among]
-    young = young_among([owner for _, owner in rows]) if rows else set()
+    new = new_among([owner for _, owner in rows]) if rows else set()
     for key, owner in rows:
-        is_stand_in = isinstance(owner, torch.Tensor) and tracer.recorder.input_number(owner) is not None
-        if id(owner) in young and not is_stand_in:
+        is_input = isinstance(owner, torch.Tensor) and tracer.recorder.input_number(owner) is not None
+        if id(owner) in new and not is_input:
             tracer.made_dicts.add(key)
         else:
             older.add(key)
@@ -210,7 +210,7 @@ def _assigned_buffer(tracer: TracerView, change: Change, registry: str, path: st
     """The name of the buffer that a change of a registry assigns; refuses a parameter's."""
     name = f"{path}.{change.key}" if path else str(change.key)
     if registry == "_parameters":
-        raise tracer.refusal("parameter-assigned", change.mark, target=name)
+        raise tracer.graph_break("parameter-assigned", change.mark, target=name)
     return name
 
 
@@ -240,7 +240,7 @@ def is_under_an_own_key(tracer: TracerView, change: Change) -> bool:
     if change.part != "items" or change.old is not MISSING or type(change.owner) is not dict:
         return False
     key = change.key() if type(change.key) is weakref.ref else change.key
-    if is_tensor(key) or not is_known_by_identity(key) or not tracer.heap.is_young(key):
+    if is_tensor(key) or not is_known_by_identity(key) or not tracer.heap.is_new(key):
         return False
     owner = id(change.owner)
     return not any(how == "state" or (at == owner and how in _AS_A_WHOLE) for how, at, _ in tracer.reads.places)

@@ -60,17 +60,17 @@ class HiddenValue(NamedTuple):
 def error(tracer: TracerView, change: Change, reason: str | None = None) -> GraphBreak:
     """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     if isinstance(change.new, HiddenValue):
-        return tracer.refusal(change.new.id, change.mark, **change.new.names)
+        return tracer.graph_break(change.new.id, change.mark, **change.new.names)
     change = _of_one_item(change)
     target = describe_target(tracer, change)
     registry = registries_of(tracer.root).get(id(change.owner))
     if registry is not None and registry[0] == "_parameters":
-        return tracer.refusal("parameter-assigned", change.mark, target=registered_name(change, *registry)[1])
+        return tracer.graph_break("parameter-assigned", change.mark, target=registered_name(change, *registry)[1])
     if (reason or isinstance(change.new, torch.Tensor)) and not (registry and isinstance(change.old, torch.Tensor)):
         why = f": {reason}" if reason else ""
-        return tracer.refusal("new-state-tensor", change.mark, target=target, why=why)
+        return tracer.graph_break("new-state-tensor", change.mark, target=target, why=why)
     texts = {"old": describe(change.old), "new": describe(change.new)}
-    return tracer.refusal("python-state", change.mark, target=target, **texts)
+    return tracer.graph_break("python-state", change.mark, target=target, **texts)
 
 
 def _of_one_item(change: Change) -> Change:
@@ -200,4 +200,4 @@ class Effects:
     others: list[Effect] = field(default_factory=list)  # not a change of an object: a setting, an argument
     dropped: list[Change] = field(default_factory=list)
     pending: list[Change] = field(default_factory=list)
-    made: set[int] = field(default_factory=set)  # ids of the touched objects that the run has surely made
+    new_ids: set[int] = field(default_factory=set)  # ids of the touched objects that the run has surely made

@@ -40,7 +40,7 @@ def _is_plain(constant: Any) -> bool:
 
 def _holds(tracer: TracerView, constant: Any) -> bool:
     heap = tracer.heap
-    if hasattr(type(constant), "__next__") and heap.is_young(constant):
+    if hasattr(type(constant), "__next__") and heap.is_new(constant):
         return True
     seen: set[int] = set()
     todo = [constant]
@@ -51,9 +51,9 @@ def _holds(tracer: TracerView, constant: Any) -> bool:
         seen.add(id(value))
         if isinstance(value, weakref.ReferenceType):
             value = value()
-        if _is_of_run(value) or (isinstance(value, torch.Tensor) and heap.is_young(value)):
+        if _is_of_run(value) or (isinstance(value, torch.Tensor) and heap.is_new(value)):
             return True
-        if heap.is_young(value):
+        if heap.is_new(value):
             todo.extend(_parts(value))
     return False
 

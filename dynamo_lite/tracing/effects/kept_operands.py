@@ -6,11 +6,15 @@ changed. The operator as a whole saves all its operands, so eager's backward wou
 torch makes the backward of both sides, whichever is taken. A side that changes in place an operand of its own backward,
 so that eager refuses the backward where it is taken, would prevent the other side's: within a side, too, operators get
 copies of operands that are changed after them.
+
+So do the operators of the program of what it writes and eager does not: a buffer that is assigned (`self.h = h`) gets
+its new value by a copy, and behind a branch a tensor that one side changes is written to whichever was taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +30,14 @@ from dynamo_lite.capture.alias_analysis import (
     storage_of,
     subgraphs,
     written_arguments,
+    written_parameters,
 )
 from dynamo_lite.capture.graph.lifting import Lifted
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.tracing.effects.requires_grad import nodes_requiring_grad, reached
 
 _KEEPERS = frozenset(map(id, (torch.ops.higher_order.cond, torch.ops.higher_order.scan)))
+_CHOICES = _KEEPERS | set(map(id, (torch.ops.higher_order.while_loop, torch.ops.aten.where.self)))
 
 
 def separate(recorder: Recorder, leaves: list[Any], assigned: Iterable[str]) -> None:
@@ -40,13 +46,17 @@ def separate(recorder: Recorder, leaves: list[Any], assigned: Iterable[str]) -> 
     leaves: the arguments of the program, flat; assigned: the buffers that get their new value at its end.
     """
     keepers = {node for node in recorder.graph.nodes if id(node.target) in _KEEPERS}
-    keepers &= nodes_requiring_grad(recorder, leaves) if keepers else set()
-    if not keepers:
+    names = set(assigned)
+    if not names and not keepers and not any(map(_chooses, recorder.graph.nodes)):
+        return
+    differentiable = nodes_requiring_grad(recorder, leaves)
+    keepers &= differentiable
+    if not differentiable:
         return
     analysis = AliasAnalysis(recorder)
-    names = set(assigned)
     later: Roots = frozenset(storage_of(entry.tensor) for entry in recorder.lifted if entry.fqn in names)
     _separate_in(recorder.graph, keepers, analysis, later)
+    _separate_saved(recorder.graph, analysis, differentiable, later, _is_of_a_choice)
     for node in keepers:
         _separate_within(subgraphs(node, recorder.modules))
 
@@ -68,7 +78,8 @@ def _separate_within(sides: Iterable[fx.GraphModule]) -> None:
         writes = any(any(True for _ in written_arguments(node)) for node in side.graph.nodes)
         if writes:
             _separate_in(side.graph, keepers, AliasAnalysis(part), NOTHING)
-            _separate_saved(side.graph, AliasAnalysis(part))
+            inputs = {node for node in side.graph.nodes if node.op == "placeholder"}
+            _separate_saved(side.graph, AliasAnalysis(part), reached(side.graph, True, inputs))
             side.recompile()
         for node in keepers:
             _separate_within(subgraphs(node, part.modules))
@@ -100,37 +111,65 @@ def _call(op: Any, args: tuple[Any, ...], before: fx.Node, kwargs: Mapping[str, 
     return made
 
 
-# -- what the operators of a side save ---------------------------------------------------------------------------------
+# -- what operators save -----------------------------------------------------------------------------------------------
 
 
-def _separate_saved(graph: fx.Graph, analysis: AliasAnalysis) -> None:
-    """Give the operators of a side copies of operands that are changed after them, or by themselves."""
-    inputs = {node for node in graph.nodes if node.op == "placeholder"}
-    differentiable = reached(graph, True, inputs)
-    later: Roots = NOTHING
+def _separate_saved(
+    graph: fx.Graph,
+    analysis: AliasAnalysis,
+    differentiable: Container[fx.Node],
+    later: Roots = NOTHING,
+    counts: Callable[[fx.Node], bool] = lambda node: True,
+) -> None:
+    """Give operators copies of operands that are changed after them, or by themselves.
+
+    later: the memory that is written to after the graph; counts: whether the writes of a node are to be seen.
+    """
     for node in reversed(list(graph.nodes)):
         written = set(written_arguments(node))
-        own = NOTHING.union(*(analysis.roots[argument] for argument in written))
+        own = NOTHING.union(*(analysis.roots[argument] for argument in written)) if counts(node) else NOTHING
         if node in differentiable and isinstance(node.target, OpOverload) and not is_view(node):
-            _copy_saved(node, written, analysis, later | own)
+            if later or own:
+                _copy_saved(node, analysis, later | own)
             if _saves_result(node) and analysis.roots[node] & later:
                 _copy_result(node, written)
         later |= own
 
 
-def _copy_saved(node: fx.Node, written: set[fx.Node], analysis: AliasAnalysis, later: Roots) -> None:
-    """Clones for the arguments that an operator may save, which are all but the one that it writes to."""
-    first = 1 if written else 0
+def _chooses(node: fx.Node) -> bool:
+    """Whether data decide what the node gives."""
+    return id(node.target) in _CHOICES
+
+
+def _is_of_a_choice(node: fx.Node) -> bool:
+    """Whether the node writes the result of a branch or of a loop to a tensor, which eager does on one side alone."""
+    if node.target is not torch.ops.aten.copy_.default:
+        return False
+    source: Any = node.args[1]
+    while isinstance(source, fx.Node) and (source.target is operator.getitem or is_view(source)):
+        source = source.args[0]
+    return isinstance(source, fx.Node) and _chooses(source)
+
+
+def _copy_saved(node: fx.Node, analysis: AliasAnalysis, later: Roots) -> None:
+    """Clones for the arguments that an operator may save, which are all but those that it writes to."""
+    written = {argument.name for argument in written_parameters(node)}
     if analysis.roots[node] & NOTHING.union(*(analysis.roots[n] for n in node.all_input_nodes)) and not written:
         return  # its result may be an argument
+    schema = node.target._schema  # type: ignore[union-attr]
+    if str(schema.name).removeprefix("aten::").rstrip("_") in _SAVE_NOTHING:
+        return
 
     def copied(argument: fx.Node) -> fx.Node:
         is_tensor = isinstance(argument.meta.get("val"), torch.Tensor)
         changes = is_tensor and bool(analysis.roots[argument] & later)
         return _call(torch.ops.aten.clone.default, (argument,), node) if changes else argument
 
-    args, kwargs = fx.map_arg((node.args[first:], node.kwargs), copied)
-    node.args, node.kwargs = (*node.args[:first], *args), kwargs
+    def read(name: str, value: Any) -> Any:
+        return value if name in written else fx.map_arg(value, copied)
+
+    node.args = tuple(read(parameter.name, value) for parameter, value in zip(schema.arguments, node.args))
+    node.kwargs = {name: read(name, value) for name, value in node.kwargs.items()}
 
 
 def _saves_result(node: fx.Node) -> bool:
@@ -142,10 +181,10 @@ def _saves_result(node: fx.Node) -> bool:
 def _copy_result(node: fx.Node, written: set[fx.Node]) -> None:
     """The result is another tensor than the one that is written to."""
     if not written:
-        users = [*node.users]
-        copy = _call(torch.ops.aten.clone.default, (node,), node.next)
-        for user in users:
-            user.replace_input_with(node, copy)
+        computed = _call(node.target, node.args, node, node.kwargs)
+        computed.meta |= {name: node.meta[name] for name in ("val", "tensor_meta", "torch_fn") if name in node.meta}
+        node.target, node.args, node.kwargs = torch.ops.aten.clone.default, (computed,), {}
+        node.meta["torch_fn"] = (node.name, "OpOverload.clone")
         return
     name, _, overload = str(node.target).removeprefix("aten.").partition(".")
     computes = getattr(getattr(torch.ops.aten, name.rstrip("_")), overload)
@@ -153,6 +192,9 @@ def _copy_result(node: fx.Node, written: set[fx.Node]) -> None:
     node.target, node.args, node.kwargs = torch.ops.aten.copy_.default, (node.args[0], value), {}
     node.meta["torch_fn"] = (node.name, "OpOverload.copy_")
 
+
+_SAVE_NOTHING = frozenset({"add", "sub", "rsub", "neg", "cat", "stack", "clone", "_to_copy", "sum", "mean", "copy"})
+"""Operators whose derivative needs no values of their arguments."""
 
 _SAVE_RESULT = frozenset(
     {

@@ -47,11 +47,11 @@ _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
 class RoundTrip:
     """The result of taking the example's own arguments apart and making them again.
 
-    kept: the leaves that come back with an unchanged value; made: those that flatten makes each time.
+    kept: the leaves that come back with an unchanged value; remade: those that flatten makes each time.
     """
 
     kept: set[int] = field(default_factory=set)
-    made: set[int] = field(default_factory=set)
+    remade: set[int] = field(default_factory=set)
     lost: list[MissingPart] = field(default_factory=list)
 
     def lost_places(self, inputs: FlatInputs) -> frozenset[tuple[int, Any]]:
@@ -66,7 +66,7 @@ def round_trip(inputs: FlatInputs, calls: ContainerFunctions) -> RoundTrip:
     again = [leaf for _, leaf in flatten((inputs.args, inputs.kwargs), calls).leaves]
     if len(again) == len(inputs.leaves):
         pairs = enumerate(zip(inputs.leaves, again))
-        found.made = {i for i, (one, other) in pairs if isinstance(one, torch.Tensor) and not _shares(one, other)}
+        found.remade = {i for i, (one, other) in pairs if isinstance(one, torch.Tensor) and not _shares(one, other)}
     tensors = [leaf for leaf in inputs.leaves if isinstance(leaf, torch.Tensor)]
     if any(isinstance(leaf, FakeTensor) or type(leaf) not in (torch.Tensor, nn.Parameter) for leaf in tensors):
         found.kept = set(range(len(inputs.leaves)))  # there is no data to compare
@@ -164,7 +164,7 @@ def _protect(recorder: Recorder, call: Any, leaves: list[Any], trip: RoundTrip) 
     """Refuse in-place changes of tensors that are not the user's: the user's own would not change."""
     stand_ins = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     inputs = {storage_key(leaf) for leaf in stand_ins}
-    made = [leaf for i, leaf in enumerate(leaves) if i in trip.made]
+    made = [leaf for i, leaf in enumerate(leaves) if i in trip.remade]
     made += [t for t in tensors_in(call) if isinstance(t, FakeTensor) and storage_key(t) not in inputs]
     what = "changes in place what the registered functions of a container have made of an input"
     reason = Unwritable("container-mutated", what, "return the new value", {}, made)
@@ -249,7 +249,7 @@ def lost_reads(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> list[t
         if row is not None:
             site = places[row]
             named = {"what": str(part), "old": part.old, "new": part.new}
-            found.append((part, tracer.refusal("container-state", (site,) if site is not None else None, **named)))
+            found.append((part, tracer.graph_break("container-state", (site,) if site is not None else None, **named)))
     return found
 
 
@@ -300,7 +300,7 @@ def changed_arguments(
 def _is_written(tracer: Tracer, value: Any, lost: Sequence[tuple[Any, Key]]) -> bool:
     """Whether the program has changed a container of registered functions beside its leaves. lost: (owner, part) of the
     differences of the user's own: any write there is a change."""
-    own = tracer.heap.young_among(tuple(contents.containers(value)))
+    own = tracer.heap.new_among(tuple(contents.containers(value)))
     if any(id(owner) in own and tracer.journal.is_written(owner, key.name) for owner, key in lost):
         return True
     return any(id(change.owner) in own for change in tracer.journal.changes())

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dynamo_lite.capture import Recorder
     from dynamo_lite.program.trees.outputs import FlatOutputs
     from dynamo_lite.tracing.higher_order.autograd import SavedHooks
-    from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+    from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 
 _STOPS = frozenset(map(id, (torch.ops.aten.detach.default, torch.ops.aten.detach_copy.default)))
 """By id: the hash of an operator is a call of Python."""
@@ -108,17 +108,17 @@ def _cuts(node: fx.Node, modules: Mapping[str, fx.GraphModule], cut: Container[f
 
 
 def lost_behind(
-    recorder: Recorder, outputs: FlatOutputs, assigned: Iterable[torch.Tensor], unlike: UnlikeSides
+    recorder: Recorder, outputs: FlatOutputs, assigned: Iterable[torch.Tensor], differences: SideDifferences
 ) -> list[str]:
     """Return why gradients that eager has in the example are lost, for those that the caller can request: the results
     go into an output, or into state that later calls see. assigned: the new values of buffers."""
     graph, modules, whys = recorder.graph, recorder.modules, dict[str, None]()
-    if any(_holds(node, modules, unlike.unsure) for node in graph.nodes):
+    if any(_holds(node, modules, differences.unsure) for node in graph.nodes):
         whys["whether a tensor that is changed in place requires grad depends on the data"] = None
     ends = {value for value in outputs.values if isinstance(value, fx.Node)}
     ends |= {node for node in map(recorder.level.nodes.get, assigned) if node is not None}
     ends |= {node for node in graph.nodes if node.op == "placeholder"}
-    for node, why in _lost_in(graph, modules, unlike.lost):
+    for node, why in _lost_in(graph, modules, differences.lost):
         if not reached(graph, recorder.grad_enabled, {node}).isdisjoint(ends):
             whys[why] = None
     return [*whys]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from types import CellType, FrameType
 from typing import Any
 
@@ -49,7 +49,7 @@ def _is_read_by_name(tracer: TracerView, found: dict[object, object]) -> bool:
     if tracer.own(OwnedDicts).owner_of(found) is not None:
         return False
     tracer.heap.end()  # get_referrers does not look at frozen objects
-    holders = (holder for holder in gc.get_referrers(found) if tracer.heap.is_young(holder) is not True)
+    holders = (holder for holder in gc.get_referrers(found) if tracer.heap.is_new(holder) is not True)
     return all(instance_dict(holder) is not found and _is_plain(type(holder)) for holder in holders)
 
 
@@ -58,7 +58,7 @@ def _is_plain(kind: type) -> bool:
     return all(base in _HOLDERS or is_changeable(base) for base in kind.__mro__)
 
 
-_HOLDERS = frozenset([dict, OrderedDict, list, tuple, CellType, FrameType, object])
+_HOLDERS = frozenset([dict, OrderedDict, defaultdict, list, tuple, CellType, FrameType, object])
 
 
 def was_looked_at(tracer: TracerView, owner: Any, namespace: Any, key: Any) -> bool:
@@ -74,7 +74,7 @@ def was_looked_at(tracer: TracerView, owner: Any, namespace: Any, key: Any) -> b
     if any(place in reads.places and place not in reads.deleted for place in places):
         return True
     first = min((reads.written[place] for place in places if place in reads.written), default=sys.maxsize)
-    return any(reads.shown.get(id(holder), sys.maxsize) <= first for holder in holders if id(holder) in reads.shown)
+    return any(reads.observed_at.get(id(holder), sys.maxsize + 1) <= first for holder in holders)
 
 
 def is_scratch(tracer: TracerView, change: Change) -> bool:

@@ -58,13 +58,13 @@ def _taken_away(tracer: TracerView) -> set[int]:
 def _is_of_the_run(tracer: TracerView, holder: Any) -> bool:
     if type(holder) is Change:
         return True
-    return tracer.heap.is_young(holder) is True and not (type(holder) is dict and _is_dict_of_old(tracer, holder))
+    return tracer.heap.is_new(holder) is True and not (type(holder) is dict and _is_dict_of_old(tracer, holder))
 
 
 def _is_dict_of_old(tracer: TracerView, namespace: dict[str, Any]) -> bool:
     """Whether this is the `__dict__` of an object from before the run, which CPython makes at the first access."""
     found = (owner for owner in gc.get_referrers(namespace) if _dict_of(owner) is namespace)
-    return any(tracer.heap.is_young(owner) is not True for owner in found)
+    return any(tracer.heap.is_new(owner) is not True for owner in found)
 
 
 def _dict_of(owner: Any) -> Any:

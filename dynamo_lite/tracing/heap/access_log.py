@@ -36,8 +36,8 @@ from dynamo_lite.tracing.heap.accesses import (
     AskedInstances,
     HasClass,
     Place,
-    Quiet,
     Site,
+    Unobserved,
     is_known_by_identity,
     new_site,
 )
@@ -49,7 +49,7 @@ from dynamo_lite.value_types import BOUND_IN_C, CONTAINERS
 
 _ALL = slice(None)
 _OF_HEAP = (
-    *("places", "asked_of_stand_ins", "memory", "arrays_of_objects", "called", "namespaces", "modules", "of_class"),
+    *("places", "reads_of_fakes", "memory", "arrays_of_objects", "called", "namespaces", "modules", "of_class"),
     *("of_tensors", "switches"),
 )
 """The tables of `Reads` that become guards."""
@@ -72,10 +72,10 @@ class Reads:
         self.places: dict[Place, Site | None] = {}
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
         self.deleted: set[Place] = set()  # keys that had to be there for the program to delete them, first of all
-        self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
+        self.observed_at: dict[int, int] = {}  # objects that C code may have read → number of writes before
         self.emptied: dict[int, bool] = {}
         """id of a container that the program emptied → whether nothing had read its contents before"""
-        self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
+        self.reads_of_fakes: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
         self.arrays_of_objects = Table()
         self.called: dict[int, Site | None] = {}
@@ -91,7 +91,7 @@ class Reads:
         self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that return a setting of the process
         self.read_first: dict[tuple[int, Any], bool] = {}
         """(id of an object, name or index) → whether the program's instructions read it before they wrote it."""
-        self.quiet = Quiet()
+        self.quiet = Unobserved()
         self._has_class = HasClass()
         self._last: Site | None = None
         self._library: dict[Any, bool] = {}
@@ -118,7 +118,7 @@ class Reads:
         if how in WHOLE or how == "length":
             self._check_namespace(owner)
         if how in WHOLE:
-            self.shown.setdefault(id(owner), len(self.written))
+            self.observed_at.setdefault(id(owner), len(self.written))
             if self.key_orders is not None and issubclass(type(owner), dict):
                 self.key_orders.look(owner)
         if place not in self.places and place not in self.written:
@@ -243,7 +243,7 @@ class Reads:
 
     def _read_tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
         if type(owner) is FakeTensor:
-            self.asked_of_stand_ins.setdefault(key, self.site())
+            self.reads_of_fakes.setdefault(key, self.site())
         else:
             self.read("attr", owner, key)
 
@@ -346,7 +346,7 @@ class Reads:
             return
         places = (*self.places, *self.written)
         looked = any(at == ident and (how, key) != ("attr", "clear") for how, at, key in places)
-        self.emptied[ident] = ident not in self.shown and not looked
+        self.emptied[ident] = ident not in self.observed_at and not looked
 
     def deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
         for arg in (*args, *kwargs.values()) if kwargs else args:
@@ -378,7 +378,7 @@ class Reads:
             elif (how is STATE and not quiet[type(value)]) or issubclass(type(value), types.SimpleNamespace):
                 self.read(STATE, value)
             elif not quiet[type(value)]:
-                self.shown.setdefault(id(value), len(self.written))
+                self.observed_at.setdefault(id(value), len(self.written))
                 if shared_buffers.KINDS[type(value)]:
                     self.memory_of(value)
 

@@ -101,7 +101,7 @@ class AskedInstances(NamedTuple):
     owners: set[int]
 
 
-class Quiet(dict[type, bool]):
+class Unobserved(dict[type, bool]):
     """Whether an instance of a type has nothing to be looked at (see _QUIET)."""
 
     def __missing__(self, kind: type) -> bool:

@@ -76,7 +76,7 @@ def _of_trusted(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], kwa
     """Torch's own code reads its arguments. By its own object's attributes a method shows nothing."""
     reads = tracer.reads
     own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
-    known = own in reads.shown
+    known = own in reads.observed_at
     orders = reads.key_orders
     if fn.__globals__.get("__name__") in _MATCH_KEYS and not (fn is InputCheck.hook and args[0].key_orders):
         reads.key_orders = None
@@ -89,7 +89,7 @@ def _of_trusted(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], kwa
     elif LOOKS.get(id(fn)) is SWITCHES:
         reads.switches.setdefault(SWITCH_OF[id(fn)], reads.site())
     if own is not None and not known:
-        reads.shown.pop(own, None)
+        reads.observed_at.pop(own, None)
     return NOT_HANDLED
 
 

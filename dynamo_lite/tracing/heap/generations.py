@@ -43,13 +43,13 @@ class Heap:
         if self._frozen:
             self._listed, self._set, self._older = array("Q", map(id, gc.get_objects())), None, set()
 
-    def _young(self) -> set[int]:
+    def _new(self) -> set[int]:
         """Return the ids of the new objects at the last look; empty if there was none."""
         if self._set is None:
             self._set = set(self._listed or ()) - self._older
         return self._set
 
-    def young_among(self, objects: Iterable[Any]) -> set[int]:
+    def new_among(self, objects: Iterable[Any]) -> set[int]:
         """Return the ids of those of `objects` that the collector lists as made during the run, now.
 
         No set of all new objects is made, and the youngest are searched first: objects that were just made are found
@@ -58,7 +58,7 @@ class Heap:
         """
         wanted = {id(obj) for obj in objects}
         if not self._frozen:
-            return wanted & self._young()
+            return wanted & self._new()
         found = {*filter(wanted.__contains__, self._listed)} if self._listed is not None else set()
         for generation in range(3):
             if len(found) == len(wanted):
@@ -70,12 +70,12 @@ class Heap:
         """Return the ids of those of `objects`, alive at the last look, that were new then."""
         return {*filter({id(obj) for obj in objects}.__contains__, self._listed or ())}
 
-    def is_young(self, obj: Any) -> bool | None:
+    def is_new(self, obj: Any) -> bool | None:
         """Whether `obj` was made during the run, by the last `refresh`; None when the collector does not track it."""
         if self._listed is None:
             self.refresh()
             assert self._listed is not None
-        if id(obj) in self._young():
+        if id(obj) in self._new():
             return True
         return None if not gc.is_tracked(obj) else False
 
@@ -88,23 +88,23 @@ class Heap:
 
     def is_old(self, obj: Any) -> bool | None:
         """Whether `obj` was there before the run, by a look now; None when the collector does not track it."""
-        if self._listed is not None and id(obj) in self._young():
+        if self._listed is not None and id(obj) in self._new():
             return False
         if not gc.is_tracked(obj):
             return None
-        return not (self.is_newest(obj) or self.young_among((obj,)))
+        return not (self.is_newest(obj) or self.new_among((obj,)))
 
     def old_among(self, objects: Iterable[Any]) -> dict[int, bool | None]:
         """id → `is_old`, for several objects by one look."""
-        known = self._young()
+        known = self._new()
         answers: dict[int, bool | None] = {}
         unsure = []
         for obj in objects:
             answers[id(obj)] = False if id(obj) in known else None
             if id(obj) not in known and gc.is_tracked(obj):
                 unsure.append(obj)
-        young = self.young_among(unsure)
-        return answers | {id(obj): id(obj) not in young for obj in unsure}
+        new = self.new_among(unsure)
+        return answers | {id(obj): id(obj) not in new for obj in unsure}
 
     def outside(
         self,
@@ -139,10 +139,10 @@ class Heap:
 
     def _held_by_old(self, objects: list[Any], touched: set[int]) -> set[int]:
         """Return the ids of those of `objects` that an older object holds: one walk over the heap for all of them."""
-        young = self._young()
+        new = self._new()
         asked = tuple(objects)  # on 3.13 get_referrers finds the tuple of its own arguments, which is this one
         referrers = gc.get_referrers(*asked)
         theirs = [h for h in referrers if h is not asked and type(h) is not Table]
-        old = [h for h in theirs if id(h) not in young and id(h) not in touched]
+        old = [h for h in theirs if id(h) not in new and id(h) not in touched]
         wanted = {id(o) for o in objects}
         return {id(held) for holder in old for held in gc.get_referents(holder) if id(held) in wanted}

@@ -81,10 +81,10 @@ def reduced(iterator: Any) -> tuple[Any, ...]:
 def check_read(tracer: Any, owner: Any, key: Any, value: Any) -> None:
     """An iterator that lives on from call to call would be replayed from its state at export."""
     heap = tracer.heap
-    if heap.is_young(value) or heap.is_young(owner) or heap.is_newest(value):  # by the last look: no age is lost
+    if heap.is_new(value) or heap.is_new(owner) or heap.is_newest(value):  # by the last look: no age is lost
         return
     heap.refresh()
-    if heap.is_young(value) or heap.is_young(owner):
+    if heap.is_new(value) or heap.is_new(owner):
         return
     touched = {id(o) for o in tracer.journal.owners()}
     if id(owner) not in touched or tracer.journal.held_before({id(owner)}, {id(value)}):

@@ -49,17 +49,17 @@ class Journal:
         self._sites: dict[tuple[int, str, Any], Any] = {}
         self.touched: set[int] = set()  # ids of all owners, kept when the journal is rolled back
         self._undo: list[Callable[[], None]] = []
-        self._is_young: Callable[[Any], bool] | None = None
+        self._is_new: Callable[[Any], bool] | None = None
 
-    def let_go_of_young(self, is_young: Callable[[Any], bool]) -> None:
+    def let_go_of_new(self, is_new: Callable[[Any], bool]) -> None:
         """Keep no snapshot of a new object from now on: the program sees when objects die.
 
         A snapshot keeps its owner alive, and its old contents. (Otherwise it is taken of every object, since it is
         costly to determine at each write which objects the run has made.)
         """
-        self._is_young = is_young
+        self._is_new = is_new
         for key, (snapshot, _) in [*self._snapshots.items()]:
-            if is_young(snapshot.owner):
+            if is_new(snapshot.owner):
                 del self._snapshots[key]
 
     def __bool__(self) -> bool:
@@ -88,7 +88,7 @@ class Journal:
 
     def _keep(self, snapshot: Snapshot) -> None:
         owner = snapshot.owner
-        if self._is_young is not None and self._is_young(owner):
+        if self._is_new is not None and self._is_new(owner):
             return
         self.touched.add(id(owner))
         if not gc.is_tracked(owner):

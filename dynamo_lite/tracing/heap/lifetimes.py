@@ -30,7 +30,7 @@ class Lifetimes(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
-        self._young: set[int] = set()  # ids, which only another object of the run can have later
+        self._new: set[int] = set()  # ids, which only another object of the run can have later
         self.are_seen = False
         self.collected = False  # the program has called the garbage collector
         self._by_program = False
@@ -47,7 +47,7 @@ class Lifetimes(FeatureState):
         if not self.are_seen:
             self.are_seen = self._tracer.vm.frees = True
             self._tracer.own(Raised).last = None  # whose traceback holds the frames that ran
-            self._tracer.journal.let_go_of_young(self.is_young)
+            self._tracer.journal.let_go_of_new(self.is_new)
 
     def check_fork(self) -> None:
         """Keep all objects from now on: a side or an iteration is run and undone, and needs them again afterwards."""
@@ -55,16 +55,16 @@ class Lifetimes(FeatureState):
         if self._by_program:
             self._tracer.refuse("object-lifetime", what=_FORK)
 
-    def is_young(self, obj: Any) -> bool:
+    def is_new(self, obj: Any) -> bool:
         """Whether the run has made `obj`; False if the collector does not track it."""
-        if id(obj) in self._young:
+        if id(obj) in self._new:
             return True
         heap = self._tracer.heap
         if not heap.is_newest(obj):
             heap.refresh()
-            if not heap.is_young(obj):
+            if not heap.is_new(obj):
                 return False
-        self._young.add(id(obj))
+        self._new.add(id(obj))
         return True
 
     def note_left(self, variables: list[Any], entry: FrameType) -> None:
@@ -112,7 +112,7 @@ class Lifetimes(FeatureState):
             value = todo.pop()
             if id(value) in self.watched:
                 return True
-            if id(value) in seen or not gc.is_tracked(value) or not self.is_young(value):
+            if id(value) in seen or not gc.is_tracked(value) or not self.is_new(value):
                 continue
             if type(getattr(type(value), "__del__", None)) is FunctionType:
                 return True
@@ -140,7 +140,7 @@ class Lifetimes(FeatureState):
 
     def _dies(self, value: Any, holders: tuple[Any, ...], depth: int = 3) -> bool:
         """Whether `value`, or an object that only it holds, is watched and held only by `holders` in the program."""
-        if not depth or not gc.is_tracked(value) or not self.is_young(value):
+        if not depth or not gc.is_tracked(value) or not self.is_new(value):
             return False
         others = [other for other in gc.get_referrers(value) if type(other) not in _PASSING]
         if any(all(other is not holder for holder in holders) for other in others):
@@ -198,7 +198,7 @@ def see_object(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 def call_weak_reference(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """weakref.ref(obj), weakref.proxy(obj): an object that existed before the call outlives the run."""
-    if args and tracer.sees_python and tracer.own(Lifetimes).is_young(args[0]):
+    if args and tracer.sees_python and tracer.own(Lifetimes).is_new(args[0]):
         by_program = not _is_for_a_library(tracer)
         if by_program and isinstance(args[0], type):  # in reference cycles: it lives until a collection
             tracer.refuse("unrecordable-value", function="weakref.ref() of a class that forward makes")
@@ -230,7 +230,7 @@ def call_subclasses(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
         return found
     tracer.heap.refresh()
     collected = tracer.own(Lifetimes).collected  # which the run's own references outlive
-    if any(map(tracer.heap.is_young, found)) and (collected or not tracer.heap.is_young(args[0])):
+    if any(map(tracer.heap.is_new, found)) and (collected or not tracer.heap.is_new(args[0])):
         tracer.refuse("unrecordable-value", function="type.__subclasses__")
     tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
     return found

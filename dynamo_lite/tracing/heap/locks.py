@@ -13,7 +13,7 @@ PATIENCE: Final = 3.0
 """Seconds after which a lock that something else holds is taken for one that will not be released."""
 
 
-class Held(NamedTuple):
+class HeldLock(NamedTuple):
     """A lock, how often it was taken more than given back, and where the program began that.
 
     tried: something else held it when the program tried to take it
@@ -33,7 +33,7 @@ class Locks:
     """
 
     def __init__(self, refuse: Callable[[str], Any], mark: Callable[[], Mark]) -> None:
-        self._counts: dict[int, Held] = {}
+        self._counts: dict[int, HeldLock] = {}
         self._refuse = refuse
         self._mark = mark
 
@@ -43,7 +43,7 @@ class Locks:
         if not args or not step:
             return
         known = self._counts.get(id(args[0]))
-        lock, count, _, tried = known if known is not None else Held(args[0], 0, self._mark())
+        lock, count, _, tried = known if known is not None else HeldLock(args[0], 0, self._mark())
         if step > 0 and hasattr(lock, "locked") and lock.locked() and not _is_reentrant(lock):
             blocking, timeout = _how(args, kwargs)
             if count > 0 and not blocking:
@@ -53,7 +53,7 @@ class Locks:
             else:
                 tried = True
         mark = known.mark if known is not None and known.taken else self._mark()
-        self._counts[id(lock)] = Held(lock, count + step, mark, tried)
+        self._counts[id(lock)] = HeldLock(lock, count + step, mark, tried)
 
     def _wait(self, lock: Any, is_own: bool) -> None:
         """The program waits until the lock is free. For one that it holds itself the wait would never end."""
@@ -63,7 +63,7 @@ class Locks:
             self._refuse("waits for a lock that is taken already, and was not released within some seconds")
         lock.release()
 
-    def unbalanced(self) -> list[Held]:
+    def unbalanced(self) -> list[HeldLock]:
         """Each lock that is not as it was."""
         return [held for held in self._counts.values() if held.taken]
 
@@ -84,14 +84,14 @@ class Locks:
         self._counts.clear()
 
 
-def describe(held: Held) -> str:
+def describe(held: HeldLock) -> str:
     """Describe the effect of the program on a lock that it leaves in another state."""
     kind = "an RLock" if _is_reentrant(held.lock) else "a lock"
     if held.tried:
-        return f"tries to take {kind} from outside that something else holds: whether it gets it is not the program's"
+        return f"tries to take {kind} from before the call that something else may hold: whether it gets it varies"
     if held.taken > 0:
-        return f"takes {kind} from outside and does not release it, so that the next call finds it taken"
-    return f"releases {kind} from outside that it has not taken"
+        return f"takes {kind} from before the call and does not release it, so that the next call finds it taken"
+    return f"releases {kind} from before the call that it has not taken"
 
 
 def _is_reentrant(lock: Any) -> bool:

@@ -25,7 +25,7 @@ class Raised(FeatureState):
 class LooksAtTracebacks(FeatureState):
     """Whether the program looked at any traceback."""
 
-    stays = "what was looked at on one side counts for the program"
+    stays = "a read on one side counts for the program"
 
     def __init__(self, tracer: TracerView) -> None:
         self.happened = False

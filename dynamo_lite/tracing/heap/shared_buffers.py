@@ -85,7 +85,7 @@ def touch(tracer: WatchesWrites, value: Any) -> None:
     """The memory that `value` shows is about to change. Refuses what no snapshot can be taken of."""
     tracer.reads.memory_of(value)
     for owner in owners(value):
-        if id(owner) in tracer.writes.shown:
+        if id(owner) in tracer.writes.observed_at:
             tracer.refuse("constant-mutated", target=f"a {type(owner).__name__} whose memory a tensor shows")
         if type(owner) is memoryview or (_is_numpys(owner) and not is_ndarray(owner)):
             continue  # it has no memory of its own

@@ -95,7 +95,7 @@ _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]]
 )
 
 
-class Of:
+class BoundCall:
     """`read` or `restore` of one container. Not a functools.partial: the search for holders of the container
     (scratch_places.py) takes those for the program's."""
 
@@ -114,10 +114,10 @@ def container(owner: Any) -> Snapshot | None:
     mro = type(owner).__mro__
     for base, read, restore in _CONTAINERS:
         if base in mro:
-            return Snapshot(owner, "items", read(owner), Of(read, owner), Of(restore, owner))
+            return Snapshot(owner, "items", read(owner), BoundCall(read, owner), BoundCall(restore, owner))
     if shared_buffers.is_ndarray(owner):
         read, restore = shared_buffers.read_ndarray, shared_buffers.restore_ndarray
-        return Snapshot(owner, "items", read(owner), Of(read, owner), Of(restore, owner))
+        return Snapshot(owner, "items", read(owner), BoundCall(read, owner), BoundCall(restore, owner))
     return None
 
 

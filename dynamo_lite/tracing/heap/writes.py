@@ -38,9 +38,9 @@ class Writes:
         self._tracer = tracer
         self.locks = Locks(lambda what: tracer.refuse("lock-held", what=what), tracer.mark)
         tracer.journal.on_rollback(self._undo)
-        self.shown = Table()
+        self.observed_at = Table()
         """Memory that tensors of the program show (shared_memory.py), by the id of its owner."""
-        self.made = Table()
+        self.new_objects = Table()
         """Objects that a native call made and that the collector does not track, by id (and so kept alive)."""
         self._flags: dict[int, tuple[Any, Any]] = {}  # id of an array's `flags` → it and the array
 
@@ -58,7 +58,7 @@ class Writes:
 
     def _is_made(self, key: int) -> bool:
         """Whether the run made the object with this id, which the collector does not track."""
-        return key in self.made or key in self._tracer.made_dicts
+        return key in self.new_objects or key in self._tracer.made_dicts
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
         """Remember an untracked object that the call has made."""
@@ -67,23 +67,23 @@ class Writes:
             return
         if shared_buffers.is_ndarray(result) and result.dtype.hasobject:
             self._tracer.reads.parts(args)  # what it holds is theirs
-        if native_calls.made(self._tracer, fn, args, result):
-            self.made[id(result)] = result
+        if native_calls.is_new_result(self._tracer, fn, args, result):
+            self.new_objects[id(result)] = result
             owner = shared_buffers.root(result) if shared_buffers.is_ndarray(result) else result
             if owner is not result and shared_buffers.is_of_its_own(owner, args) and native_calls.is_numpys(fn):
-                self.made[id(owner)] = owner
+                self.new_objects[id(owner)] = owner
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> None:
         """Remember an array that an operator, or a subscript, of arrays and numbers has made."""
         kind = type(result)
         if kind in HOLD_NO_FUNCTIONS or kind.__flags__ & HAVE_GC or not shared_buffers.is_new_array(result, operands):
             return
-        self.made[id(result)] = result
+        self.new_objects[id(result)] = result
 
     def note_part(self, owner: Any, part: Any) -> None:
         """The program has read `part`, an attribute of the array `owner` that is made for each access."""
         if shared_buffers.is_ndarray(owner):
-            self.made[id(part)] = part
+            self.new_objects[id(part)] = part
             if type(part).__name__ == "flagsobj":
                 self._flags[id(part)] = part, owner
 
@@ -172,12 +172,12 @@ class Writes:
 
     def is_from_outside(self, owner: Any) -> bool:
         """Whether a numpy array shows memory that was there before: the collector knows nothing of arrays."""
-        return shared_buffers.is_ndarray(owner) and id(shared_buffers.root(owner)) not in self.made
+        return shared_buffers.is_ndarray(owner) and id(shared_buffers.root(owner)) not in self.new_objects
 
     def _undo(self) -> None:
         """Undo changes that the journal does not."""
         self.locks.restore()
-        self.made.clear()
+        self.new_objects.clear()
         self._flags.clear()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
@@ -16,7 +17,7 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.diagnostics import RunAgain
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
@@ -31,6 +32,8 @@ class SavedHooks(NamedTuple):
 
 def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.grad: the engine runs on the fake tensors, and its operators are recorded like any others."""
+    args = tuple(_listed(tracer, value) if number < 2 else value for number, value in enumerate(args))
+    kwargs = {name: _listed(tracer, value) if name in _OF_TENSORS else value for name, value in kwargs.items()}
     for tensor in pytree.tree_leaves(args[1] if len(args) > 1 else kwargs.get("inputs")):
         if isinstance(tensor, torch.Tensor):
             check_hooks(tracer, tensor, (_BACKWARD,))
@@ -40,6 +43,16 @@ def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[s
         else:
             kwargs = {**kwargs, "retain_graph": True}
     return with_engine(tracer, fn, args, kwargs, "torch.autograd.grad")
+
+
+_OF_TENSORS = ("outputs", "inputs")
+
+
+def _listed(tracer: TracerView, value: Any) -> Any:
+    """The tensors of an iterable that pytree does not know, as a tuple, as torch takes them: `model.parameters()`."""
+    if isinstance(value, (torch.Tensor, tuple, list, Mapping)) or not hasattr(type(value), "__iter__"):
+        return value
+    return tracer.vm.call(tuple, (value,), {})
 
 
 class HookKind(NamedTuple):
@@ -93,8 +106,8 @@ def with_engine(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     recorder = tracer.recorder
     if any(isinstance(t, torch.Tensor) and is_wrapped(t) for t in pytree.tree_leaves((args, kwargs))):
         return NOT_HANDLED  # a functorch transform, which keeps an autograd graph of its own
-    unlike = tracer.own(UnlikeSides)
-    if unlike.lost or unlike.tangled:  # loops whose results are detached
+    differences = tracer.own(SideDifferences)
+    if differences.lost or differences.tangled:  # loops whose results are detached
         _refuse_gradient(tracer)
     if recorder.memory is not Memory.AUTOGRAD:
         tracer.abort(Inexact(f"{name} needs the autograd graph of every operator", Memory.AUTOGRAD))
@@ -116,8 +129,8 @@ class ThroughBranch(RunAgain):
 
 
 def _refuse_gradient(tracer: TracerView) -> NoReturn:
-    unlike = tracer.own(UnlikeSides)
-    if unlike.joined and not unlike.carries_gradients:
+    differences = tracer.own(SideDifferences)
+    if differences.joined and not differences.carries_gradients:
         tracer.abort(ThroughBranch())
     tracer.refuse("control-flow-gradient")
 

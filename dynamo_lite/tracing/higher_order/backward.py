@@ -78,7 +78,7 @@ class Backwards(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
-        self.uncarried: dict[str, str] = {}
+        self.uncarried = dict(tracer.uncarried)
         self.at_work: list[str] = []
         self.saved: list[SavedTensor] = []
         self.left_out: dict[fx.Node, str] = {}

@@ -90,7 +90,7 @@ def call_while_loop(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: 
 def _run_while(tracer: TracerView, op: Any, modules: list[Any], carried: Any, examples: Any, operands: Any) -> Any:
     """Records the loop. It runs on the examples: what comes out must not depend on the first step's integers."""
     recorder = tracer.recorder
-    fakes = tuple(recorder.stand_in(operand) for operand in operands)
+    fakes = tuple(recorder.fake(operand) for operand in operands)
     with unrecorded():
         run_on = (*modules, examples, fakes)
         return recorder.guarded(subgraph_calls.record, recorder, op, (*modules, carried, operands), {}, run_on)
@@ -173,7 +173,7 @@ def _check_condition(tracer: TracerView, name: str, condition: TracedFunction) -
     elif isinstance(value, (bool, torch.SymBool)):
         return
     tracer.refuse(
-        "loop-mismatch", operator=name, what="a condition that is no boolean scalar (a 0-d tensor, or a bool)"
+        "loop-mismatch", operator=name, what="a condition that is not a boolean scalar (a 0-d tensor, or a bool)"
     )
 
 

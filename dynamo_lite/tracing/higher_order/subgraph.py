@@ -169,9 +169,9 @@ def _check_journal(tracer: TracerView, operator: str, older: set[int], older_dic
         if owner is None:
             owner = change.owner
         is_older = id(owner) in older or (type(owner) is dict and id(owner) in older_dicts)
-        if id(owner) in tracer.made_dicts or (not is_older and tracer.heap.is_young(owner)):
+        if id(owner) in tracer.made_dicts or (not is_older and tracer.heap.is_new(owner)):
             continue
         if classify._same_value(change.old, change.new) or classify._place(change) in classify.INVISIBLE:
             continue
         what = descriptions.describe_target(tracer, change)
-        tracer.abort(tracer.refusal("subgraph-effect", change.mark, operator=operator, what=what))
+        tracer.abort(tracer.graph_break("subgraph-effect", change.mark, operator=operator, what=what))

@@ -77,14 +77,14 @@ def _call_taken_side(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs:
     return result
 
 
-def _call_rounds(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_iterations(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A loop in the module of a program, which is exported again: torch's operator."""
     return call_scan(tracer, fn, (torch.ops.higher_order.scan, *args), kwargs)
 
 
 # "module:function" → the rule for it.
 _FUNCTIONS: dict[str, Any] = {
-    "dynamo_lite.program.modules.scans:rounds_one_by_one": _call_rounds,
+    "dynamo_lite.program.modules.scans:iterations_one_by_one": _call_iterations,
     "dynamo_lite.program.modules.taken_sides:taken_side": _call_taken_side,
     "dynamo_lite.program.modules.taken_sides:taken_side_by_data": _call_taken_side,
     "torch._functorch.predispatch:lazy_load_decompositions": _call_outside,

@@ -81,7 +81,7 @@ class HeldTables:
                 continue
             if lifted.node.users:
                 return False
-            lifted.tensor, lifted.fake = tensor, recorder.stand_ins.of(tensor)
+            lifted.tensor, lifted.fake = tensor, recorder.fakes.of(tensor)
             lifted.node.meta["val"] = lifted.fake
         return True
 

@@ -115,7 +115,7 @@ class KeptTables:
             self._mapping[atom] = made
             self.symbols.extend(symbols_of(made))
         known: dict[int, torch.Tensor] = {}
-        self._placed = [self._stand_in(value, recorder, known) for _, value in self._left]
+        self._placed = [self._placed_value(value, recorder, known) for _, value in self._left]
         for (place, _), value in zip(self._left, self._placed):
             place.put(value)
 
@@ -124,9 +124,9 @@ class KeptTables:
         for place, value in self._left:
             place.put(value)
 
-    def _stand_in(self, value: Any, recorder: Any, known: dict[int, torch.Tensor]) -> Any:
+    def _placed_value(self, value: Any, recorder: Any, known: dict[int, torch.Tensor]) -> Any:
         if type(value) is tuple:
-            return tuple(self._stand_in(item, recorder, known) for item in value)
+            return tuple(self._placed_value(item, recorder, known) for item in value)
         if type(value) is torch.SymInt:
             return recorder.env.wrap(self._now(value))
         if not _is_table(value):

@@ -161,7 +161,7 @@ FUSED: tuple[CompilingAnswers, ...] = (
         f"{_NN}.transformer",
         "TransformerEncoder.forward",
         EXPORTING,
-        "eager makes a NestedTensor, which no stand-in is",
+        "eager makes a NestedTensor, and no fake tensor is one",
         _NESTED,
         ("src_key_padding_mask",),
     ),

@@ -29,7 +29,7 @@ class CallKind(Enum):
     OPERATOR = "torch operator"
     MUTATES = "mutates"
     OPAQUE = "opaque state"
-    ARRAYS = "pure but for arrays"
+    ARRAYS = "pure except for arrays"
     LOCK = "lock"
     EFFECT = "effect"
     UNRECORDABLE = "unrecordable"
@@ -39,7 +39,7 @@ class CallKind(Enum):
     UNKNOWN = "unknown"
 
 
-class Where(NamedTuple):
+class ArgumentPosition(NamedTuple):
     """An argument: its position, and its name where it may be passed by keyword."""
 
     position: int
@@ -54,7 +54,7 @@ class CallVerdict(NamedTuple):
     """
 
     kind: CallKind
-    where: tuple[Where, ...] = ()
+    where: tuple[ArgumentPosition, ...] = ()
     part: str = "items"
 
 
@@ -69,14 +69,14 @@ RNG = CallVerdict(CallKind.RNG)
 PROCESS = CallVerdict(CallKind.PROCESS)
 WORLD = CallVerdict(CallKind.WORLD)
 UNKNOWN = CallVerdict(CallKind.UNKNOWN)
-LOCK = CallVerdict(CallKind.LOCK, (Where(0),))
+LOCK = CallVerdict(CallKind.LOCK, (ArgumentPosition(0),))
 
 
 def mutates(position: int = 0, name: str | None = None, part: str = "items") -> CallVerdict:
     """Changes one argument."""
-    return CallVerdict(CallKind.MUTATES, (Where(position, name),), part)
+    return CallVerdict(CallKind.MUTATES, (ArgumentPosition(position, name),), part)
 
 
 def opaque(position: int = 0, name: str | None = None) -> CallVerdict:
     """Uses the state of one argument, of which no snapshot can be taken."""
-    return CallVerdict(CallKind.OPAQUE, (Where(position, name),))
+    return CallVerdict(CallKind.OPAQUE, (ArgumentPosition(position, name),))

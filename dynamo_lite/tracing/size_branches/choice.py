@@ -20,13 +20,13 @@ class ConditionalValue:
     """Decisions under a condition on sizes, and under its opposite. No fact is recorded, and no example is used.
 
     Attributes:
-        found: the proved relations, each as (the assumption, the relation that holds under it).
+        proved: the proved relations, each as (the assumption, the relation that holds under it).
     """
 
     def __init__(self, env: Any, condition: Bool) -> None:
         self._env = env
         self.condition, self.opposite = condition, not_(condition)
-        self.found: dict[tuple[Bool, Bool], None] = {}
+        self.proved: dict[tuple[Bool, Bool], None] = {}
 
     def under(self, assumed: Bool, relation: Bool) -> bool | None:
         """Return the truth of a relation that follows from the facts and the assumption; None if neither does."""
@@ -34,7 +34,7 @@ class ConditionalValue:
             relation = or_(not_(assumed), proposition)
             if self._env.memo.decide(relation) is True:
                 if relation is not TRUE:
-                    self.found[assumed, proposition] = None
+                    self.proved[assumed, proposition] = None
                 return truth
         return None
 

@@ -50,7 +50,7 @@ _LONGEST = 120
 """How many instructions a side may have in the function that jumps."""
 
 
-class Unlike(Exception):
+class NotMergeable(Exception):
     """Two values that cannot be merged."""
 
 
@@ -103,7 +103,7 @@ class ComparedSides(FeatureState):
         starts = {jumps_if: target, not jumps_if: at + 1}
         answer = NOT_HANDLED
         if frame.info.kind == PLAIN:
-            answer = _BothSides(self, frame, relation, starts, (jumps_if, value) if keeps else None).made()
+            answer = _BothSides(self, frame, relation, starts, (jumps_if, value) if keeps else None).compare()
         env = self.env()
         if answer is NOT_HANDLED and not self.forks and env.memo.decide(relation) is None:
             self.note_left(relation)
@@ -164,7 +164,7 @@ class _BothSides:
         self.forks = sides.forks and sides.is_wanted(relation)
         self.locals, self.stack = list(frame.locals), list(frame.stack)
 
-    def made(self) -> Any:
+    def compare(self) -> Any:
         """Return the result of `on_branch`."""
         frame, at = self.frame, self.frame.pc - 1
         flow = flow_of(frame.info)
@@ -206,7 +206,7 @@ class _BothSides:
             self.sides.open.remove(views)
         table = self.sides.table
         in_words = str if table is None else table.in_words
-        compared = Compared(in_words(self.relation), origin, tuple(self.choice.found), self.env.core, in_words)
+        compared = Compared(in_words(self.relation), origin, tuple(self.choice.proved), self.env.core, in_words)
         self.sides.record.rows.setdefault((compared.condition, str(origin)), compared)
         return answer
 
@@ -293,7 +293,7 @@ class _BothSides:
                 self._one(mine, theirs) if live >> index & 1 else mine
                 for index, (mine, theirs) in enumerate(zip(frame.locals, other.locals))
             ]
-        except Unlike:
+        except NotMergeable:
             return False
         frame.stack[:], frame.locals[:] = stack, variables
         return True
@@ -303,7 +303,7 @@ class _BothSides:
         if mine is theirs:
             return mine
         if mine is UNBOUND or theirs is UNBOUND:
-            raise Unlike
+            raise NotMergeable
         if any(type(mine) in types and type(theirs) in types for types in (BOOLS, INTS)):
             return self.choice.one(mine, theirs)
         if type(mine) in FLOATS and type(theirs) in FLOATS and not type(mine) is type(theirs) is float:
@@ -318,7 +318,7 @@ class _BothSides:
             is_contiguous = partial(self.choice.is_contiguous, assumed=self.choice.opposite)
             if base_of_equal_view(self.tracer.recorder, mine, theirs, equal, is_contiguous):
                 return mine
-        raise Unlike
+        raise NotMergeable
 
 
 def _truth(relation: Bool, values: dict[Any, int]) -> bool | None:

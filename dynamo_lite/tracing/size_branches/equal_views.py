@@ -28,7 +28,7 @@ def base_of_equal_view(
     equal: whether two sizes are. is_contiguous: whether `contiguous()` gives a tensor itself.
     """
     nodes = recorder.level.nodes
-    start, end = nodes.get(recorder.known_stand_in(view)), nodes.get(recorder.known_stand_in(base))
+    start, end = nodes.get(recorder.known_fake(view)), nodes.get(recorder.known_fake(base))
     if start is None or end is None:
         return False
     shape = tuple(base.shape)

@@ -21,7 +21,6 @@ import torch
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.findings import Specializations
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
@@ -31,14 +30,12 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLI
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
-def specialized_in(tracer: TracerView, env: TorchShapeEnv) -> Callable[[Any, Any], None]:
-    """Return a function that adds sizes that the program fixes in `env` to `Specializations` (`Client.specialized`)."""
-
-    def specialized(expression: Any, value: Any) -> None:
-        row = Specialization(str(expression), value, env.where(), _needs_number(tracer), _unrolls(tracer))
-        tracer.own(Specializations).rows.append(row)
-
-    return specialized
+def specialized(tracer: TracerView, expression: Any, value: Any) -> None:
+    """Add a size that the program fixes to `Specializations` (`Client.specialized`)."""
+    env = tracer.recorder.env
+    assert env is not None
+    row = Specialization(str(expression), value, env.where(), _needs_number(tracer), _unrolls(tracer))
+    tracer.own(Specializations).rows.append(row)
 
 
 _HEADS = frozenset({

@@ -27,8 +27,8 @@ from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import deciding_inputs, decisions_in_c
 from dynamo_lite.tracing.sizes.builtin_calls import asks
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -70,7 +70,7 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
               for f in _floats(asked)]  # fmt: skip
     if named is None and _is_of_packed_sequence(tracer):
         return _of_packed_sequence(tracer, id, known)
-    row, by = REFUSALS[id], decisions_in_c.decision(tracer)
+    row, by = GRAPH_BREAKS[id], decisions_in_c.decision(tracer)
     instead = row.instead if by is None else by.instead
     if by is None and named is None:
         instead = _IN_CALLS.get(asks(tracer) or "", instead)
@@ -117,9 +117,9 @@ def _of_packed_sequence(tracer: TracerView, id: str, known: list[str]) -> GraphB
     needs = f"{f'{name}()' if name else 'The recurrent layer'} needs them as numbers."
     instead = (
         "take the gradient outside of the program (the parameters of `module()` have eager's), or run the layer on the "
-        "padded sequence, and take the rows that lie within the lengths by a mask, or the last one by gather."
+        "padded sequence, and take the rows within the lengths by a mask, or the last one by gather."
     )
-    error = REFUSALS[id].error(id, "\n".join([f"{what} {needs}", *known]), instead, frames_at(tracer.mark()))
+    error = GRAPH_BREAKS[id].error(id, "\n".join([f"{what} {needs}", *known]), instead, frames_at(tracer.mark()))
     error.case = "packed_sequence_gradient"
     return error
 
@@ -138,7 +138,7 @@ def _is_left_open(question: Any) -> bool:
 _ON_DATA = "depends on the data of a tensor, which is not known during export"
 _ON_OPEN_SIZES = "depends on a size that the inputs' specification leaves open, whatever it is in the example"
 _FOR_OPEN_SIZES = (
-    "say in `assumptions` of the ShapesSpec, or with torch._check, what always holds of it; or describe the dimension "
+    "state in `assumptions` of the ShapesSpec or with torch._check what always holds of it; or describe the dimension "
     "by Dim.DYNAMIC instead, for which the example decides and the program has a guard"
 )
 
@@ -173,7 +173,7 @@ def _instead(checks: list[Check], otherwise: str, question: Any, in_own_code: bo
         return "\n".join([*lines, f"If neither always holds: {otherwise}"])
     if _is_left_open(question) or not in_own_code:
         return otherwise
-    return f"assign the value to a variable and say with torch._check what always holds of it; or {otherwise}"
+    return f"assign the value to a variable and state with torch._check what always holds of it; or {otherwise}"
 
 
 # -- names -----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ _MOST_ELEMENTS = 1 << 12
 
 
 def advice(tracer: TracerView, asked: Node) -> str:
-    """What to write to give the deciding inputs by value; "" where more than inputs decides."""
+    """The option that gives the deciding inputs by value; "" where more than inputs decides."""
     recorder = tracer.recorder
     if recorder.levels or not tracer.sees_python:
         return ""

@@ -18,7 +18,7 @@ _ROUNDS, _ROUNDS_OF_OTHERS = 500, 10_000
 class AssertedJumps(FeatureState):
     """How often a jump was an assertion, by (id(frame), the instruction)."""
 
-    stays = "it counts the rounds of one frame, in whichever side they are"
+    stays = "it counts the iterations of one frame, in whichever side they are"
 
     def __init__(self, tracer: TracerView) -> None:
         self.counts: collections.Counter[tuple[int, int]] = collections.Counter()

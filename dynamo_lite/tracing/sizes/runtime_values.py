@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ def call_tolist(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     constant data at once."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
-    known = tracer.recorder.constant_values.listed(tracer.recorder.known_stand_in(args[0]))
+    known = tracer.recorder.constant_values.listed(tracer.recorder.known_fake(args[0]))
     if known is not None:
         return known
     state = tracer.own(SizesInCalls)
@@ -79,7 +80,9 @@ def assert_truth(tracer: TracerView, value: Any) -> Any:
     if type(condition) is not torch.SymBool:
         return condition
     holds = condition if wanted else torch.sym_not(condition)
-    return wanted if holds.node.expect_true("", 0) else not wanted
+    env = holds.node.shape_env
+    origin = replace(env.where(), kind="torch._check", note=f"({message})")
+    return wanted if env.expect_true(env.unwrap(holds), origin=lambda: origin) else not wanted
 
 
 def is_assertion(frame: Any) -> bool:

@@ -18,11 +18,13 @@ _CONTAINERS: tuple[Any, ...] = CONTAINERS
 class UnreadText(str):
     """A text as it is in the example. Any use but `is` and `isinstance` calls `read()` first.
 
-    `read()` raises, or records the text's dependencies: from then on it is right as it stands.
+    `read()` raises, or records the text's dependencies: from then on it is right as it stands. `known`: the text with
+    dots for what is not known.
     """
 
-    __slots__ = ("read",)
+    __slots__ = ("known", "read")
     read: Callable[[], None]
+    known: str
 
     def __format__(self, spec: str) -> str:
         return self if not spec else unread(str.__format__(self, spec), self.read)
@@ -46,7 +48,7 @@ class UniqueText(UnreadText):
     @classmethod
     def made_of(cls, text: str, read: Callable[[], None]) -> UniqueText:
         made = str.__new__(cls, text)
-        made.read = read
+        made.read, made.known = read, UNKNOWN
         return made
 
     def __hash__(self) -> int:
@@ -74,6 +76,8 @@ class UniqueText(UnreadText):
         return self
 
 
+UNKNOWN = "..."
+
 _UNIQUE = 8
 """Digits of a UUID that no other has."""
 
@@ -93,10 +97,10 @@ for _name in vars(str).keys() - _OWN:
     setattr(UnreadText, _name, _reading(_name))
 
 
-def unread(text: str, read: Callable[[], None]) -> UnreadText:
+def unread(text: str, read: Callable[[], None], known: str = UNKNOWN) -> UnreadText:
     """`text`, which calls `read` at the first look at its characters."""
     made = str.__new__(UnreadText, str.__str__(text))  # str.__format__ may give the unread text itself
-    made.read = read
+    made.read, made.known = read, known
     return made
 
 
@@ -116,7 +120,12 @@ def joined(parts: Sequence[str]) -> str:
 
     if any(type(part) is UniqueText for part in waiting):
         return UniqueText.made_of(text, read)
-    return unread(text, read) if waiting else text
+    return unread(text, read, "".join(map(known_words, parts))) if waiting else text
+
+
+def known_words(text: str) -> str:
+    """The text with dots for what depends on data or on a size."""
+    return object.__getattribute__(text, "known") if isinstance(text, UnreadText) else text
 
 
 def texts_in(values: Iterable[Any]) -> list[UnreadText]:

@@ -135,7 +135,7 @@ def _refuse(tracer: TracerView, function: str) -> None:
 
 
 def is_about_one(error: BaseException) -> bool:
-    """Whether C code that wants a number says that it got an `Unrecordable`: eager does not raise that."""
+    """Whether C code that wants a number raises that it got an `Unrecordable`: eager does not raise that."""
     return type(error) is TypeError and any(name in str(part) for part in error.args for name in _NAMES)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture import layout_sources
-from dynamo_lite.capture.fakes import results, stand_in_names
+from dynamo_lite.capture.fakes import fake_attributes, results
 from dynamo_lite.capture.fakes.data_assignment import shows_same
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
@@ -19,7 +19,7 @@ from dynamo_lite.tracing.findings import DtypeReads
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.tensors import autograd_nodes, toggled_flags, type_queries
+from dynamo_lite.tracing.tensors import assigned_data, autograd_nodes, toggled_flags, type_queries
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
@@ -31,32 +31,32 @@ _PARTS = frozenset({"real", "imag"})
 class TensorWrites(FeatureState):
     """The program's writes to attributes of tensors.
 
-    drops: whether attributes that it sets on older tensors are left out of the program
-    lost: those that were
+    lost: attributes that it sets on older tensors, and that are left out of the program
     inference: where it first entered torch.inference_mode
     made_leaf: where the program first set requires_grad on a tensor of its own
     wrappers: the tensors around others that it has made, by id
+    assigned: assignments to `.data` of older tensors; there are none on a side of a branch
     """
 
     stays = "the places and attributes are noted or refused, on whichever side they are"
 
     def __init__(self, tracer: TracerView) -> None:
-        self.drops = False
-        self.lost: list[Lost] = []
+        self.lost: list[LostAttribute] = []
         self.made_leaf: Mark | None = None
         self.inference: Mark | None = None
         self.wrappers: dict[int, Any] = {}
+        self.assigned: list[assigned_data.DataAssignment] = []
 
 
-def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
+def carry_over(tensors: Sequence[Any], fakes: Sequence[Any]) -> None:
     """Give the fake tensors of the arguments the Python attributes that the caller has put on the tensors, and the mark
     of a parameter."""
-    for tensor, stand_in in zip(tensors, stand_ins):
-        if is_fake(stand_in) and not is_fake(tensor):
+    for tensor, fake in zip(tensors, fakes):
+        if is_fake(fake) and not is_fake(tensor):
             for name, value in tensor.__dict__.items():
-                stand_in.__dict__.setdefault(name, value)
+                fake.__dict__.setdefault(name, value)
             if isinstance(tensor, torch.nn.Parameter):
-                stand_in.__dict__["_is_param"] = True  # what isinstance() and real_type() go by
+                fake.__dict__["_is_param"] = True  # what isinstance() and real_type() go by
 
 
 def read_attribute(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
@@ -80,8 +80,8 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
         autograd_nodes.note(tracer, value)  # only `is None` may be tested; its contents may not be read
     if tracer.in_library():
         return value
-    if is_fake(owner) and stand_in_names.is_hidden(key):
-        return stand_in_names.read(real_type(owner), owner, key)
+    if is_fake(owner) and fake_attributes.is_hidden(key):
+        return fake_attributes.read(real_type(owner), owner, key)
     if key in autograd_nodes.FLAGS:
         return autograd_nodes.flag(tracer, owner, key, value)
     if key == "_version":
@@ -93,11 +93,11 @@ def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
         layout_sources.asked_for_base(tracer.recorder, owner)
         autograd_nodes.check_base(tracer, owner, base)
         return tracer.recorder.original(base)
-    return stand_in_names.as_of_tensors(real_type(owner), owner, value) if is_fake(owner) else value
+    return fake_attributes.as_of_tensors(real_type(owner), owner, value) if is_fake(owner) else value
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostAttribute:
     """An attribute that the program sets on an older tensor, which the exported program does not."""
 
     target: str
@@ -108,12 +108,12 @@ class Lost:
 
 def drop(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
     """Whether a write to attribute `key` of an older tensor is left out of the program; it holds for the run."""
-    if not tracer.own(TensorWrites).drops or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
+    if not tracer.drops or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
         return False
     number = tracer.recorder.input_number(owner)
     name = "a tensor" if number is None else tracer.inputs.names[number]
     old, new = vars(owner).get(key, MISSING), MISSING if value is DELETED else value
-    tracer.own(TensorWrites).lost.append(Lost(f"the attribute {key} of {name}", old, new, tracer.mark()))
+    tracer.own(TensorWrites).lost.append(LostAttribute(f"the attribute {key} of {name}", old, new, tracer.mark()))
     if number is None:
         tracer.journal.on_rollback(as_it_is(owner, key))
     return True
@@ -134,7 +134,7 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool
         return False
     if outside and key == "requires_grad" and type(value) is bool and toggled_flags.toggle(tracer, owner):
         return False
-    taken = is_fake(owner) and stand_in_names.is_hidden(key) and not tracer.in_library()
+    taken = is_fake(owner) and fake_attributes.is_hidden(key) and not tracer.in_library()
     if key == "grad" or (outside and key != "data" and key not in _PARTS) or taken:
         tracer.refuse("tensor-attribute", name=key)
     check_around(tracer, owner, f"sets {key} of a tensor")
@@ -142,6 +142,9 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool
     if key == "requires_grad":
         writes.made_leaf = writes.made_leaf or tracer.mark()
     elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):
+        if (row := assigned_data.carry(tracer, owner, value)) is not None:
+            writes.assigned.append(row)
+            return True
         tracer.refuse("tensor-data-assigned", name="data")
     return False
 
@@ -210,4 +213,4 @@ def call_dir(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[st
         return dir(real_type(args[0]))
     if not is_fake(args[0]):
         return NOT_HANDLED
-    return sorted({*dir(real_type(args[0])), *stand_in_names.of_the_user(args[0])})
+    return sorted({*dir(real_type(args[0])), *fake_attributes.of_the_user(args[0])})

@@ -23,8 +23,8 @@ from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.strings import discarded
-from dynamo_lite.tracing.tensors import unlike_sides
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors import side_differences
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
@@ -150,11 +150,11 @@ def flag(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
             value = getattr(leaf, key)
             _guard(tracer, number, f"{key} is {value}")
     elif key in ("requires_grad", "grad_fn", "is_leaf") and not tracer.recorder.is_input(owner):
-        if tracer.own(UnlikeSides).differ and not tracer.in_library():
+        if tracer.own(SideDifferences).differ and not tracer.in_library():
             why = "whether a tensor requires grad is asked for behind a branch that gives one on one side only"
             tracer.refuse("branch-unsupported", why=why)
         if key != "requires_grad":
-            unlike_sides.check(tracer, key)
+            side_differences.check(tracer, key)
         _guard_all(tracer, owner)
     return value
 
@@ -162,7 +162,7 @@ def flag(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
 def check_base(tracer: TracerView, owner: torch.Tensor, base: Any) -> None:
     """`owner._base`: the fake tensor of an input is not a view, and so it is the base of its views."""
     if tracer.recorder.input_number(owner) is None:
-        unlike_sides.check(tracer, "_base")
+        side_differences.check(tracer, "_base")
     for tensor in (owner, base):
         number = None if tensor is None else tracer.recorder.input_number(tensor)
         if number is not None:
@@ -196,7 +196,7 @@ def _guard_all(tracer: TracerView, owner: torch.Tensor) -> None:
     leaves = tracer.inputs.leaves
     if owner.requires_grad and lost_gradients.requires_grad_without_inputs(tracer.recorder, owner):
         return
-    if not torch.is_grad_enabled() and not owner.requires_grad and not tracer.own(UnlikeSides).hands_on:
+    if not torch.is_grad_enabled() and not owner.requires_grad and not tracer.own(SideDifferences).hands_on:
         return
     for number, leaf in enumerate(leaves):
         if isinstance(leaf, torch.Tensor) and (leaf.is_floating_point() or leaf.is_complex()):

@@ -27,7 +27,11 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_array, is_tensor
 _MODULES = {"numpy": "torch._numpy", "numpy.linalg": "torch._numpy.linalg", "numpy.fft": "torch._numpy.fft"}
 _RUNS_THE_PROGRAM = frozenset({"dynamo_lite.interpreter.datamodel.trampolines", "dynamo_lite.tracing.calls.registry"})
 _UNTOUCHED = frozenset({"__init__", "__str__", "__repr__", "__dlpack__", "__iter__"})
-_LAYOUT = ("strides", "flags", "data", "nbytes", "flat")
+_BYTES: dict[str, Callable[[Any, int], Any]] = {
+    "strides": lambda array, size: tuple(step * size for step in array.tensor.stride()),
+    "nbytes": lambda array, size: array.tensor.numel() * size,
+}
+_LAYOUT = ("flags", "data", "flat", *_BYTES)
 _PARTS = ("T", "real", "imag")
 
 
@@ -146,7 +150,11 @@ def _with_class(tracer: TracerView) -> Callable[[Any, str], Any]:
 
 def _layout(tracer: TracerView, name: str, own: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def attribute(array: Any) -> Any:
-        return own(array) if _called_by_torch() else tracer.refuse("numpy-function", function=f"numpy.ndarray.{name}")
+        if _called_by_torch():
+            return own(array)
+        if name in _BYTES and layouts.is_as_its_tensor(array):
+            return _BYTES[name](array, array.tensor.element_size())
+        return tracer.refuse("numpy-function", function=f"numpy.ndarray.{name}")
 
     return attribute
 
@@ -176,7 +184,7 @@ def _missing(tracer: TracerView) -> Callable[[Any, str], Any]:
     def getattribute(array: Any, name: str) -> Any:
         import numpy
 
-        if hasattr(numpy.ndarray, name) and not name.startswith("__"):
+        if hasattr(numpy.ndarray, name) and (not name.startswith("__") or name == "__array_interface__"):
             tracer.refuse("numpy-function", function=f"numpy.ndarray.{name}")
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 

@@ -30,7 +30,7 @@ def call_shared(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict
     if is_tensor(result):
         _note_copy(tracer, source, result)
         tracer.recorder.protect(result)
-        tracer.writes.shown.update((id(owner), owner) for owner in shared_buffers.owners(source))
+        tracer.writes.observed_at.update((id(owner), owner) for owner in shared_buffers.owners(source))
     return result
 
 
@@ -48,7 +48,7 @@ def check(tracer: TracerView) -> None:
             other = f"the {registered.kind.value} {registered.fqn}"
             mark = None if site is None else (site,)
             target = "an array or another buffer of Python"
-            raise tracer.refusal("constant-shares-memory", mark, target=target, other=other)
+            raise tracer.graph_break("constant-shares-memory", mark, target=target, other=other)
 
 
 def call_exchange(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -38,10 +38,13 @@ def toggle(tracer: TracerView, tensor: torch.Tensor) -> bool:
     return before == _users(tracer, tensor)
 
 
-def turned(tracer: TracerView) -> list[Any]:
-    """Return the graph breaks of flags that stay toggled at the end of the run."""
-    rows = tracer.own(ToggledFlags).rows.values()
-    return [tracer.refusal("tensor-attribute", mark, name="requires_grad") for _, _, mark in rows]
+def check(run: Any, call: Any) -> None:
+    """Refuse flags that stay toggled at the end of the run."""
+    for _, _, mark in run.tracer.own(ToggledFlags).rows.values():
+        graph_break = run.tracer.graph_break("tensor-attribute", mark, name="requires_grad")
+        if not run.tracer.goes_on:
+            raise graph_break
+        run.refused_effects.append(graph_break)
 
 
 def _users(tracer: TracerView, tensor: torch.Tensor) -> set[Any] | None:

@@ -24,14 +24,14 @@ from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.assumptions.input_guards import InputGuards
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import compiling_flags
-from dynamo_lite.tracing.tensors import unlike_sides
+from dynamo_lite.tracing.tensors import side_differences
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 def type_of(tracer: TracerView, value: Any) -> None:
     """`type(value)`, `value.__class__`. Raises an error that ends the trace if the answer is not known."""
-    unlike_sides.check_class(tracer, value)
+    side_differences.check_class(tracer, value)
     _guard_class(tracer, value)
     if tracer.recorder.subclasses and is_fake(value) and not tracer.in_library():
         _refuse(tracer)
@@ -40,7 +40,7 @@ def type_of(tracer: TracerView, value: Any) -> None:
 def instance(tracer: TracerView, value: Any, classes: Any) -> None:
     """`isinstance(value, classes)`. Raises what ends the trace if a tensor of a subclass would answer otherwise."""
     if _names_parameters(classes):
-        unlike_sides.check_class(tracer, value)
+        side_differences.check_class(tracer, value)
         _guard_class(tracer, value)
     if is_fake(value) and any(_distinguishes(cls, classes) for cls in tracer.recorder.subclasses):
         _refuse(tracer)

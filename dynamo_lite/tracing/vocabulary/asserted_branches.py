@@ -37,7 +37,12 @@ _STACK: dict[Any, Callable[[Any], tuple[int, int]]] = {
 _JUMP = HANDLERS["JUMP"]
 _CHOICES = frozenset(HANDLERS[f"POP_JUMP_IF_{when}"] for when in ("TRUE", "FALSE", "NONE", "NOT_NONE"))
 """Of a conditional expression in the message."""
-_RAISES, _CONSTANT = HANDLERS["RAISE_VARARGS"], HANDLERS["LOAD_CONST"]
+_RAISES, _CONSTANT, _JOINS = HANDLERS["RAISE_VARARGS"], HANDLERS["LOAD_CONST"], HANDLERS["BUILD_STRING"]
+_FORMATS = (HANDLERS["FORMAT_VALUE"], HANDLERS["CONVERT_VALUE"])
+_VALUE = "..."
+
+Texts = tuple[str | None, ...]
+"""The values on the stack: the text where one is known."""
 
 
 def raised_at(frame: Any, at: int) -> tuple[type[Exception], str] | None:
@@ -54,31 +59,45 @@ def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
     if not isinstance(found, type) or not issubclass(found, Exception):
         return None
     text, seen = "", set()
-    todo = [(at, 0, 0)]  # where, the height of the stack, and that below which the class is (0: it is used already)
+    todo: list[tuple[int, Texts, int]] = [(at, (), 0)]  # where, the stack, the height below the class (0: used)
     while todo:
-        index, height, own = here = todo.pop()
-        if here in seen:
+        index, stack, own = todo.pop()
+        height = len(stack)
+        if (index, height, own) in seen:
             continue
-        seen.add(here)
+        seen.add((index, height, own))
         handler, arg = ops[index]
         if handler is _RAISES:
+            text = text or next((text for text in stack if text is not None), "")
             continue
         if handler is _JUMP or handler in _CHOICES:
-            height -= handler in _CHOICES
-            if arg <= index or height < own or not own:  # a loop, or a question about the class or what it has made
+            stack = stack[: height - (handler in _CHOICES)]
+            if arg <= index or len(stack) < own or not own:  # a loop, or a question about the class or what it has made
                 return None
-            todo.append((arg, height, own))
+            todo.append((arg, stack, own))
         elif handler not in _STACK:
             return None
         else:
             takes, leaves = _STACK[handler](arg)
+            if height < takes:
+                return None
             own = own if height - takes >= own else 0
-            height += leaves - takes
-            if handler is _CONSTANT and not text and isinstance(arg, str):
-                text = arg.strip()
+            taken, stack = stack[height - takes :], stack[: height - takes]
+            stack += (None,) * (leaves - 1) + (_text_made(handler, arg, taken),)
         if handler is not _JUMP:
-            todo.append((index + 1, height, height if index == at else own))
-    return found, f"{found.__name__}: {text or f'raised in {frame.code.co_name}'}"
+            todo.append((index + 1, stack, len(stack) if index == at else own))
+    return found, f"{found.__name__}: {text.strip() if text.strip(' .') else f'raised in {frame.code.co_name}'}"
+
+
+def _text_made(handler: Any, arg: Any, taken: Texts) -> str | None:
+    """The text that an instruction makes, as far as it is known: values in it are dots."""
+    if handler is _CONSTANT:
+        return arg if isinstance(arg, str) else None
+    if handler in _FORMATS:
+        return _VALUE
+    if handler is _JOINS:
+        return "".join(_VALUE if part is None else part for part in taken)
+    return next((part for part in taken if part is not None), None)
 
 
 def named(frame: Any, name: str) -> Any:

@@ -97,7 +97,7 @@ def _backend_switches() -> Iterator[Switch]:
             yield _older(name, getattr(_C, getter), getattr(_C, setter))
 
 
-_MIXED = "said by fp32_precision alone"
+_MIXED = "set by fp32_precision alone"
 
 
 def _older(name: str, read: Callable[[], Any], write: Callable[[Any], Any]) -> Switch:

@@ -286,7 +286,7 @@ class two_names_of_a_loops_result(nn.Module):
 
 
 @program(*ROUNDS, refused="branch-unsupported")
-class rounds_swap_what_is_written(nn.Module):
+class iterations_swap_what_is_written(nn.Module):
     def forward(self, x, n):
         a, z = x * 2, x + 1
         y = a
@@ -325,7 +325,7 @@ class written_behind_a_scan(nn.Module):
 
 @program(*SIGNS)
 class two_ways_to_one_tensor(nn.Module):
-    """`x` is the input on one side, and on the other, too, if the loop there has no round."""
+    """`x` is the input on one side, and on the other, too, if the loop there has no iteration."""
 
     def __init__(self):
         super().__init__()

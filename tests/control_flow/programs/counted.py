@@ -285,7 +285,7 @@ class rate_of_a_round(nn.Module):
     kw={"dynamic_shapes": ({0: torch.export.Dim("n", min=1, max=50)},)},
 )
 class list_left_from_some_round_on(nn.Module):
-    """It was a scan of all rounds: the first round, at which it was decided, does not ask."""
+    """It was a scan of all iterations: the first iteration, at which it was decided, does not ask."""
 
     def forward(self, x):
         h, outs = torch.zeros(3), []

@@ -1,4 +1,4 @@
-"""Loops of `while` whose rounds add to lists: they are counted before they are run."""
+"""Loops of `while` whose iterations add to lists: they are counted before they are run."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class two_lists_by_their_last_items(nn.Module):
 
 @program(*_SCALES, refused="branch-unsupported")
 class last_item_changed_in_place(nn.Module):
-    """The list holds a copy of what the round carries."""
+    """The list holds a copy of what the iteration carries."""
 
     def forward(self, x):
         outs = [x.clone()]
@@ -230,7 +230,7 @@ class last_item_changed_in_place(nn.Module):
 
 @program(*_SCALES, no_grad=True)
 class two_counters_that_begin_alike(nn.Module):
-    """Which of them the run that counted rounds gave which number is not told apart."""
+    """Which of them the run that counted iterations gave which number is not told apart."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tensors that each round of a loop makes longer, and what a side that leaves a loop need not give."""
+"""Tensors that each iteration of a loop makes longer, and what a side that leaves a loop need not give."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class generate_within_a_window(generate):
 
 @program(*_IDS, no_grad=True)
 class generate_with_a_cache(generate):
-    """The cache is returned: it has one row less where the loop was left within the round."""
+    """The cache is returned: it has one row less where the loop was left within the iteration."""
 
     def forward(self, ids):
         logits, cache = self.model.step(ids, None)
@@ -132,7 +132,7 @@ class _Cache:
 
 @program(*_IDS, no_grad=True)
 class generate_with_a_cache_object(nn.Module):
-    """Neither the cache nor the logits are used behind the loop; the first round changes their shapes."""
+    """Neither the cache nor the logits are used behind the loop; the first iteration changes their shapes."""
 
     def __init__(self):
         super().__init__()
@@ -231,7 +231,7 @@ class grows_along_the_last_dimension(nn.Module):
 
 
 @program(*_X)
-class grows_in_some_rounds(nn.Module):
+class grows_in_some_iterations(nn.Module):
     def forward(self, x):
         h = x[:1]
         for _ in range(20):
@@ -306,7 +306,7 @@ class grows_with_a_gradient(nn.Module):
 
 @program(*_X)
 class grows_and_is_laid_out_otherwise(nn.Module):
-    """A later round sees another layout than the first: unrolled."""
+    """A later iteration sees another layout than the first: unrolled."""
 
     def forward(self, x):
         h = x.t().contiguous()
@@ -320,7 +320,7 @@ class grows_and_is_laid_out_otherwise(nn.Module):
 
 @program(*_X)
 class a_longer_part_of_a_buffer(nn.Module):
-    """It is a view of the buffer in each round."""
+    """It is a view of the buffer in each iteration."""
 
     def forward(self, x):
         buffer = torch.zeros(14, 3)
@@ -391,7 +391,7 @@ class an_object_that_is_not_used_behind(nn.Module):
 
 @program(call(torch.tensor([[1, 2]])), call(torch.tensor([[3, 0]])), call(torch.tensor([[5, 5]])))
 class while_it_is_shorter(nn.Module):
-    """The test on the length ends it in any case: there is room for so many rounds."""
+    """The test on the length ends it in any case: there is room for so many iterations."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tensors that the rounds of a loop leave as they were, or make anew, as data go, and that are changed in place."""
+"""Tensors that the iterations of a loop leave as they were, or make anew, as data go, and that are changed in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALL = (call(POS), call(NEG), call(MIX), call(POS * 5))
 
 
 @program(*_ALL)
-class made_anew_in_some_rounds(nn.Module):
+class made_anew_in_some_iterations(nn.Module):
     def forward(self, x):
         y = x * 2
         z, w = y, x * 3
@@ -31,7 +31,7 @@ class made_anew_in_some_rounds(nn.Module):
 
 
 @program(*_ALL)
-class the_first_one_is_changed_in_the_rounds(nn.Module):
+class the_first_one_is_changed_in_the_iterations(nn.Module):
     def forward(self, x):
         y = x * 2
         z = y
@@ -73,7 +73,7 @@ class kept_by_a_loop_within_a_branch(nn.Module):
 
 @program(*_ALL)
 class two_places_change_roles(nn.Module):
-    """Which of them is which depends on the number of rounds: known where nothing else is a name of them."""
+    """Which of them is which depends on the number of iterations: known where nothing else is a name of them."""
 
     def forward(self, x):
         y, z = x * 2, x * 3

@@ -1,4 +1,4 @@
-"""Lists whose length is data: branches and rounds of loops add to them."""
+"""Lists whose length is data: branches and iterations of loops add to them."""
 
 from __future__ import annotations
 
@@ -285,8 +285,8 @@ _NUMBERS = tuple(call(torch.arange(12.0).view(4, 3), torch.tensor(n)) for n in (
 
 
 @program(*_NUMBERS)
-class rounds_that_may_be_none(nn.Module):
-    """Without a gradient no scan, which needs a first round."""
+class iterations_that_may_be_none(nn.Module):
+    """Without a gradient no scan, which needs a first iteration."""
 
     def forward(self, x, n):
         every, until, numbers = [], [], []
@@ -303,7 +303,7 @@ class rounds_that_may_be_none(nn.Module):
 
 
 @program(*_NUMBERS)
-class stacked_rounds_that_may_be_none(nn.Module):
+class stacked_iterations_that_may_be_none(nn.Module):
     """torch.stack of an empty list raises an error, in the program, too."""
 
     def forward(self, x, n):

@@ -1,4 +1,4 @@
-"""Lists and dicts that rounds of a loop make anew, instead of changing them."""
+"""Lists and dicts that iterations of a loop make anew, instead of changing them."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ class rebound_list_compared(nn.Module):
 
 
 @program(*VECTORS, refused="branch-unsupported")
-class changed_in_later_rounds(nn.Module):
+class changed_in_later_iterations(nn.Module):
     def forward(self, x):
         c = [x, x * 2]
         n = 0

@@ -1,4 +1,4 @@
-"""Loops over sizes that stay dynamic, and lists that grow by a tensor in each round."""
+"""Loops over sizes that stay dynamic, and lists that grow by a tensor in each iteration."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class view_changed_within_a_later_branch(nn.Module):
 
 @program(*_ALL)
 class view_beside_a_tensor_of_nested_branches(nn.Module):
-    """The run with flags (unlike/same_memory.py) knows the views as well."""
+    """The run with flags (differences/same_memory.py) knows the views as well."""
 
     def forward(self, x):
         a, b = x * 1, x * 2

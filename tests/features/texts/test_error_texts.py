@@ -187,3 +187,44 @@ def test_the_programs_own_words_are_what_they_are() -> None:
     exported = dynamo_lite.export(program, (x,), dynamic_shapes=({0: Dim("b")},))
     assert exported.module()(x)[1:] == program(x)[1:]
     assert type(kept.args[0]) is str
+
+
+class TooMany(Exception):
+    pass
+
+
+def _of_an_f_string(x: Tensor) -> Tensor:
+    if x.isnan().any():
+        raise TooMany(f"{x.isnan().sum().item()} of {x.numel()} rows")
+    return x
+
+
+def _of_a_merged_number(x: Tensor) -> Tensor:
+    n = int(x[0].item())
+    if n < 0:
+        n += 2
+    if not 0 <= n < 2:
+        raise ValueError(f"row {n} of {x.dtype}")
+    return x + n
+
+
+def _of_a_number(x: Tensor) -> Tensor:
+    n = x.sum().item()
+    if n < 0:
+        raise ValueError(f"the sum is {n:.2f}, not positive")
+    return x * n
+
+
+@pytest.mark.parametrize(
+    "program, bad, words",
+    [
+        (_of_an_f_string, torch.nan, r"^TooMany: \.\.\. of \.\.\. rows$"),
+        (_of_a_merged_number, -3.0, r"ValueError: row \.\.\. of torch.float32$"),
+        (_of_a_number, -1.0, r"from torch\._check .*`if n < 0:` \(ValueError: the sum is \.\.\., not positive\)"),
+    ],
+)
+def test_an_error_under_a_condition_on_data_has_the_known_words(program: Program, bad: float, words: str) -> None:
+    exported = dynamo_lite.export(program, (torch.ones(3),)).module()
+    assert torch.equal(exported(torch.ones(3)), program(torch.ones(3)))
+    with pytest.raises(RuntimeError, match=words):
+        exported(torch.full((3,), bad))

@@ -1,4 +1,5 @@
-"""Random steps of training: parts of models × losses × optimizers and their options × accumulation, clipping, averages.
+"""Random steps of training: parts of models × losses × optimizers and their options × accumulation, clipping, averages,
+hooks of parameters, branches on data in the model and around the step.
 
 `make(seed)` returns a function that makes the step anew; `verdict(seed)` compares four calls of program and eager.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -63,6 +65,19 @@ class _Gated(nn.Module):
         return x * (1 + self.gate).clamp(min=0.5)
 
 
+class _Chosen(nn.Module):
+    """A layer that runs if the data says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            x = x + self.layer(x).tanh()
+        return x
+
+
 PARTS: tuple[Callable[[], nn.Module], ...] = (
     lambda: nn.Linear(WIDTH, WIDTH), lambda: nn.Linear(WIDTH, WIDTH, bias=False), nn.ReLU, nn.Tanh, nn.SiLU,
     lambda: nn.BatchNorm1d(WIDTH), lambda: nn.LayerNorm(WIDTH), lambda: nn.Dropout(0.3), lambda: nn.PReLU(WIDTH),
@@ -91,11 +106,19 @@ LOSSES: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
 )
 
 
+def _clamp(parameter: Tensor) -> None:
+    assert parameter.grad is not None
+    parameter.grad.clamp_(-0.1, 0.1)
+
+
 class RandomStep(nn.Module):
     def __init__(self, seed: int) -> None:
         super().__init__()
-        rng = random.Random(seed)
+        rng, more = random.Random(seed), random.Random(~seed)
         parts = [rng.choice(PARTS)() for _ in range(rng.randint(1, 4))]
+        has_branch = more.random() < 0.1
+        if has_branch:
+            parts.append(_Chosen())
         self.net = nn.Sequential(nn.Linear(WIDTH, WIDTH), *parts)
         self.loss = rng.choice(LOSSES)
         if rng.random() < 0.2:
@@ -111,13 +134,19 @@ class RandomStep(nn.Module):
         self.rounds = rng.choice((1, 1, 1, 2, 3))
         self.clip = rng.choice((None, None, "norm", "value"))
         self.to_none, self.late = rng.random() < 0.7, rng.random() < 0.3
-        self.autocast = rng.random() < 0.2
+        self.autocast = rng.random() < 0.2 and not has_branch
         self.average = copy.deepcopy(self.net).requires_grad_(False) if rng.random() < 0.2 else None
         self.scheduled = rng.random() < 0.2
         self.penalty = rng.random() < 0.15
+        self.skips = more.random() < 0.15
+        hook = more.choice(("scale", "clamp", *[None] * 6))
+        if hook == "scale":
+            self.trained[0].register_hook(lambda gradient: gradient * 0.5)
+        elif hook == "clamp":
+            self.trained[-1].register_post_accumulate_grad_hook(_clamp)
 
     def losses(self, x: Tensor, target: Tensor) -> Tensor:
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.autocast):
+        with torch.autocast("cpu", dtype=torch.bfloat16) if self.autocast else nullcontext():
             y = self.net(x)
         loss = self.loss(y.float(), target)
         if self.penalty:
@@ -137,7 +166,8 @@ class RandomStep(nn.Module):
             norm = nn.utils.clip_grad_norm_(self.trained, 1.0)
         elif self.clip == "value":
             nn.utils.clip_grad_value_(self.trained, 0.1)
-        self.optimizer.step()
+        if not self.skips or x[0].sum() > 0:
+            self.optimizer.step()
         if self.late:
             self.optimizer.zero_grad(set_to_none=self.to_none)
         if self.average is not None:
@@ -158,7 +188,7 @@ def made(seed: int) -> RandomStep:
 
 
 def verdict(seed: int, calls: int = 4, before: int = 0) -> str:
-    """"equal", "refused: id", or "wrong: what". before: steps that are taken before the export."""
+    """ "equal", "refused: id", or "wrong: what". before: steps that are taken before the export."""
     exported, eager = made(seed), made(seed)
     for call in range(before):
         for module in (exported, eager):

@@ -198,6 +198,19 @@ class ByClosure(Step):
         return self.optimizer.step(closure).detach()  # type: ignore[arg-type, union-attr]
 
 
+class GradOfIterable(Step):
+    """torch.autograd.grad takes any iterable of tensors: an iterator of parameters, the values of a dict."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        first = torch.autograd.grad(self.loss(x), self.net.parameters())  # type: ignore[arg-type]
+        named = dict(self.net.named_parameters())
+        second = torch.autograd.grad((self.loss(-x) for _ in range(1)), named.values())  # type: ignore[arg-type]
+        with torch.no_grad():
+            for parameter, one, other in zip(named.values(), first, second):
+                parameter.sub_(one + other, alpha=0.1)
+        return self.loss(x).detach()
+
+
 STEPS: dict[str, Callable[[], nn.Module]] = {
     "plain": lambda: Step(mlp()),
     "by hand": lambda: ByHand(mlp()),
@@ -215,6 +228,7 @@ STEPS: dict[str, Callable[[], nn.Module]] = {
     "in place": lambda: InPlaceBeforeIt(mlp()),
     "dropout": lambda: WithDropout(mlp()),
     "closure": lambda: ByClosure(mlp()),
+    "iterables": lambda: GradOfIterable(mlp()),
 }
 
 

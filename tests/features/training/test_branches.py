@@ -10,7 +10,7 @@ from torch import Tensor, nn, optim
 
 import dynamo_lite
 
-from .branching_models import BRANCHING
+from .branching_models import BRANCHING, OneMoreLayer
 from .harness import Step, compare, made, mlp, rows
 from .test_optimizers import FRESH
 
@@ -325,3 +325,23 @@ def test_a_gradient_penalty_through_a_branch() -> None:
             return (y.pow(2).mean() + gradient.pow(2).mean()) / 10
 
     compare(lambda: Penalty(BRANCHING["OneMoreLayer"]()))
+
+
+FUSED: dict[str, Any] = {
+    "Adam": lambda p: optim.Adam(p, lr=0.01, fused=True),
+    "AdamW": lambda p: optim.AdamW(p, lr=0.01, fused=True, amsgrad=True),
+    "SGD": lambda p: optim.SGD(p, lr=0.01, momentum=0.9, fused=True),
+    "Adagrad": lambda p: optim.Adagrad(p, lr=0.01, fused=True),
+}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_a_fused_step_on_a_side(name: str) -> None:
+    """The operator writes to lists behind its first argument, too: the moments were lost."""
+    compare(lambda: StepIfFinite(mlp(), FUSED[name]), rows_and_nan, before=8)
+
+
+@pytest.mark.parametrize("name", sorted(FUSED.keys() - {"SGD"}))
+def test_a_fused_step_behind_a_branch_of_the_model(name: str) -> None:
+    """Not of SGD: eager raises an error where one layer was never taken."""
+    compare(lambda: Step(OneMoreLayer(), FUSED[name]), rows, before=8)

@@ -107,6 +107,32 @@ def test_state_that_is_computed_from_constants(name: str) -> None:
     compare(lambda: Step(mlp(), lambda p: Begins(p, BEGINNINGS[name])))
 
 
+class KeepsItsLast(optim.Optimizer):
+    """Keeps what it has computed last: the next step overwrites it before it is read."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for parameter in self.param_groups[0]["params"]:
+            state = self.state[parameter]
+            if not state:
+                state["mean"], state["scale"] = torch.zeros_like(parameter), 0.0
+            state["scale"] = parameter.norm() + 1
+            state["mean"].mul_(0.5).add_(parameter.grad)
+            parameter.sub_(state["mean"] / state["scale"], alpha=0.1)
+            state["last"] = state["mean"] * 2
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_state_that_each_step_overwrites_is_scratch(before: int) -> None:
+    """With a first step that finds none of it, and with later ones."""
+    exported, eager = (made(lambda: Step(mlp(), lambda p: KeepsItsLast(p, {})), rows, before) for _ in range(2))
+    program = dynamo_lite.export(exported, rows(0))
+    run = program.module()
+    for call in range(5):
+        torch.testing.assert_close(run(*rows(call)), eager(*rows(call)), rtol=1e-5, atol=1e-5)
+    assert not any("last" in name or "scale" in name for name in run.state_dict())
+
+
 def refused_state(optimizer: Callable[[Any], optim.Optimizer]) -> None:
     with pytest.raises(dynamo_lite.UnsupportedEffect, match="take one step before the export") as caught:
         dynamo_lite.export(Step(mlp(), optimizer), rows(0))
@@ -116,7 +142,6 @@ def refused_state(optimizer: Callable[[Any], optim.Optimizer]) -> None:
 
 def doubled(parameter: Tensor) -> None:
     parameter.mul_(2)
-
 
 
 REFUSED: dict[str, Callable[[Any], optim.Optimizer]] = {

@@ -13,7 +13,7 @@ from torch.optim import lr_scheduler
 
 import dynamo_lite
 
-from .harness import Step, compare, mlp, rows
+from .harness import Step, compare, made, mlp, rows
 
 SCHEDULERS: dict[str, Callable[[Any], Any]] = {
     "lambda": lambda o: lr_scheduler.LambdaLR(o, lambda epoch: 0.9**epoch),
@@ -60,17 +60,84 @@ def test_a_scheduler_outside_of_the_step(name: str, before: int) -> None:
         eager.scheduler.step()
 
 
-@pytest.mark.parametrize("name", SCHEDULERS)
-@pytest.mark.parametrize("rate", [0.1, torch.tensor(0.1)])
-@pytest.mark.parametrize("before", [0, 1])
-def test_a_scheduler_within_the_step(name: str, rate: Any, before: int) -> None:
-    module = Scheduled(lambda p: optim.SGD(p, lr=rate), SCHEDULERS[name], is_inside=True)
+COUNTED = {
+    "lambda": 0.1,
+    "cosine": 0.1,
+    "one cycle": torch.tensor(0.1),
+    "exponential": 0.1,
+    "steps": 0.1,
+    "warm restarts": 0.1,
+}
+"""Schedulers that a step may call, with a rate: what they count is in buffers of the program."""
+
+
+def within(name: str, rate: Any, before: int) -> Scheduled:
+    torch.manual_seed(0)
+    given = rate.clone() if isinstance(rate, Tensor) else rate  # the scheduler changes it
+    module = Scheduled(lambda p: optim.SGD(p, lr=given), SCHEDULERS[name], is_inside=True)
     for call in range(before):
-        module(*rows(call))
+        module(*rows(1000 + call))
+    return module
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_scheduler_within_the_step(name: str) -> None:
+    exported, eager = (within(name, COUNTED[name], before=len(name) % 2) for _ in range(2))
+    program = dynamo_lite.export(exported, rows(0))
+    assert exported.scheduler.last_epoch == eager.scheduler.last_epoch
+    run = program.module()
+    for call in range(8):
+        torch.testing.assert_close(run(*rows(call)), eager(*rows(call)), rtol=1e-5, atol=1e-5)
+    assert int(run.state_dict()["scheduler.last_epoch"]) == eager.scheduler.last_epoch
+    assert any("are buffers of the program: scheduler" in note for note in program.trace.notes)
+
+
+@pytest.mark.parametrize("name", sorted(SCHEDULERS.keys() - COUNTED.keys()))
+@pytest.mark.parametrize("rate", [0.1, torch.tensor(0.1)])
+def test_a_scheduler_that_needs_its_number_as_a_constant(name: str, rate: Any) -> None:
     with pytest.raises(dynamo_lite.UnsupportedEffect, match=r"lr=torch.tensor") as caught:
-        dynamo_lite.export(module, rows(0))
+        dynamo_lite.export(within(name, rate, before=0), rows(0))
     assert caught.value.id == "scheduler-step"
     assert "self.scheduler.step()" in str(caught.value)
+
+
+class CountsInPython(optim.Optimizer):
+    """Numbers in the state of a parameter, in a group, and of the optimizer itself, as optimizers outside of torch have
+    them. The last one comes back to zero, and `left` becomes negative."""
+
+    total = 0
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        self.total = (self.total + 1) % 3
+        for group in self.param_groups:
+            group["left"] -= 1
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                if not state:
+                    state["step"], state["mean"] = 0, torch.zeros_like(parameter)
+                state["step"] += 1
+                state["mean"].mul_(0.5).add_(parameter.grad)
+                rate = (0.1 if group["left"] > 0 else 0.01) / (1 - 0.5 ** state["step"]) * state["step"] ** -0.5
+                parameter.sub_(state["mean"], alpha=rate * (self.total + 1))
+
+
+def test_an_optimizer_that_counts_in_python() -> None:
+    def make() -> Step:
+        return Step(mlp(), lambda p: CountsInPython(p, {"left": 5}))
+
+    exported, eager = (made(make, rows, before=1) for _ in range(2))
+    run = dynamo_lite.export(exported, rows(0)).module()
+    for call in range(8):
+        torch.testing.assert_close(run(*rows(call)), eager(*rows(call)), rtol=1e-5, atol=1e-5)
+    state = run.state_dict()
+    assert int(state["optimizer.state.3.step"]) == 9 and int(state["optimizer.group.0.left"]) == -4
+    assert next(iter(exported.optimizer.state.values()))["step"] == 1
+
+
+def test_an_optimizer_that_begins_to_count_takes_one_step_first() -> None:
+    with pytest.raises(dynamo_lite.UnsupportedEffect):
+        dynamo_lite.export(Step(mlp(), lambda p: CountsInPython(p, {"left": 5})), rows(0))
 
 
 class Counts(Step):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tests.export.probe import Probe, equal, promised, refused, sound, t
+from tests.export.probe import Case, Probe, equal, promised, refused, sound, t
 
 COPIES: dict[str, Callable[[Any], Any]] = {
     "flatten": lambda a: a.flatten(),
@@ -143,3 +143,44 @@ def copied_into():
         return torch.from_numpy(a)
 
     return program, (t(4, 6),)
+
+
+# -- strides and bytes -----------------------------------------------------------------------------------------------
+
+
+@equal
+def strides_and_bytes_of_results() -> Any:
+    def f(x: torch.Tensor) -> Any:
+        rows = x.numpy()
+        columns = np.transpose(rows)[:, ::2]
+        copied = np.ascontiguousarray(np.swapaxes(rows, 0, 1))
+        return x * columns.strides[1], (columns * 1).strides, copied.strides, rows.nbytes + rows.sum(0).nbytes
+
+    return Case(f, (t(4, 3),), also=[((t(3, 4).t(),), {})])
+
+
+@equal
+def strides_of_sizes_that_vary() -> Any:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * x.numpy().strides[0] + x.numpy().nbytes
+
+    sizes = ({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},)
+    return Case(f, (t(4, 3),), dynamic_shapes=sizes, also=[((t(5, 7),), {}), ((t(1, 7),), {}), ((t(3, 4).t(),), {})])
+
+
+@refused("numpy-function")
+def strides_that_no_tensor_has() -> Any:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * x.numpy()[::-1].strides[0]
+
+    return f, (t(4, 3),)
+
+
+@refused("numpy-function")
+def the_interface_of_an_array() -> Any:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        array = x.numpy()
+        view = np.lib.stride_tricks.as_strided(array, (3, 2), (array.strides[0], array.strides[0]))
+        return torch.from_numpy(view.copy())
+
+    return f, (t(4),)

@@ -13,7 +13,7 @@ import uuid
 import torch
 from torch import nn
 
-from tests.export.probe import equal, refused, t
+from tests.export.probe import Case, equal, refused, t
 
 
 class Tied(nn.Module):
@@ -357,3 +357,60 @@ def an_own_type_error_is_caught():
             return x * (2 if "str" in str(error) else 3)
 
     return tied(body)
+
+
+# -- hashes that are addresses -----------------------------------------------------------------------------------------
+
+
+@equal
+def results_by_the_hash_of_a_layer():
+    def body(self, x):
+        cache = {}
+        for layer in self.layers:
+            if hash(layer) not in cache:
+                cache[hash(layer)] = layer(x)
+            x = cache[hash(layer)]
+        return x if hash(self.a) == self.a.__hash__() != hash(self.b) else x * 2
+
+    return tied(body)
+
+
+@equal
+def hashes_of_functions_and_dtypes():
+    def f(x):
+        found = {hash(fn): fn(x) for fn in (torch.sin, torch.cos, torch.sin)}
+        return sum(found.values()) * len({hash(x.dtype), hash(torch.float32)})
+
+    return f, (t(3),)
+
+
+@refused("unrecordable-id")
+def the_order_of_hashes():
+    def body(self, x):
+        for layer in sorted([self.a, self.b], key=hash):
+            x = layer(x)
+        return x
+
+    return tied(body)
+
+
+@refused("unrecordable-id")
+def the_hash_of_an_object_that_dies():
+    def f(x):
+        return x * len({hash(object()) for _ in range(3)})
+
+    return f, (t(3),)
+
+
+@refused("unrecordable-id")
+def a_number_made_of_a_hash():
+    return tied(lambda self, x: x * (hash(self.a) % 7))
+
+
+@equal
+def hashes_of_two_arguments():
+    def f(x, y):
+        return x * 2 if hash(x) == hash(y) else x * 3
+
+    x, y = t(3), t(3)
+    return Case(f, (x, y), also=[((x, x), {})])

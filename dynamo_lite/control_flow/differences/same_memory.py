@@ -52,7 +52,7 @@ class _Origins:
     `open`: tensors behind which the conditions are not known."""
 
     outer: list[tuple[torch.Tensor, Way]] = field(default_factory=list)
-    made: list[tuple[torch.Tensor, Way]] = field(default_factory=list)
+    own: list[tuple[torch.Tensor, Way]] = field(default_factory=list)
     open: list[torch.Tensor] = field(default_factory=list)
 
 
@@ -97,7 +97,7 @@ def told(tracer: Forking, pairs: _Pairs, sides: tuple[Side, Side]) -> Told:
         both = [side[index] for side in found]
         for truth, side, origins, own in zip((True, False), sides, both, pairs[index][1:]):
             for tensor in origins.open:
-                is_own = tensor is tracer.recorder.known_stand_in(own)
+                is_own = tensor is tracer.recorder.known_fake(own)
                 view = remade_view(side.level, tensor) if is_own else None
                 if view is None:
                     still_open.append((index, tensor))
@@ -116,11 +116,11 @@ def told(tracer: Forking, pairs: _Pairs, sides: tuple[Side, Side]) -> Told:
 
 
 def _origins(tracer: Forking, side: Side, tensor: Any, before: Sequence[torch.Tensor] = ()) -> _Origins:
-    """before: the fake tensors for what a round of a loop begins with, which count as outer ones."""
+    """before: the fake tensors for what an iteration of a loop begins with, which count as outer ones."""
     may_share, levels = tracer.recorder.may_share, tracer.recorder.levels
     assert may_share is not None
     found = _Origins()
-    todo: list[tuple[torch.Tensor, Way]] = [(tracer.recorder.known_stand_in(tensor), ())]
+    todo: list[tuple[torch.Tensor, Way]] = [(tracer.recorder.known_fake(tensor), ())]
     while todo:
         fake, way = todo.pop()
         pairs = may_share.counterparts(fake)
@@ -129,7 +129,7 @@ def _origins(tracer: Forking, side: Side, tensor: Any, before: Sequence[torch.Te
         elif fake.layout is torch.strided and storage_key(fake) in side.level.storages:
             found.open.append(fake)  # a view of an outer tensor, that the side has made
         elif not pairs:
-            found.made.append((fake, way))
+            found.own.append((fake, way))
         else:
             with levels.resumed(side.level):
                 known = all(may_share.is_known(pair) and _is_alike(pair.result, fake) for pair in pairs)
@@ -143,7 +143,7 @@ def _origins(tracer: Forking, side: Side, tensor: Any, before: Sequence[torch.Te
 def _same(one: _Origins, other: _Origins) -> list[Way] | None:
     """The ways that make two results one tensor which the side made; None if they may be views of one."""
     ways: list[Way] = []
-    for (a, way), (b, further) in itertools.product(one.made, other.made):
+    for (a, way), (b, further) in itertools.product(one.own, other.own):
         if storage_key(a) == storage_key(b):
             if not _is_alike(a, b):
                 return None
@@ -188,14 +188,14 @@ def note(tracer: Forking, made: Told, predicate: Any, results: Sequence[Any], fl
     returned = iter(flags)
 
     def tensor(which: Any) -> torch.Tensor:
-        return tracer.recorder.known_stand_in(results[which]) if type(which) is int else which
+        return tracer.recorder.known_fake(results[which]) if type(which) is int else which
 
     for flag in made.flags:
         pair, known = (tensor(flag.result), tensor(flag.other)), flag.answers()
         if None in known:
-            may_share.note_told(*pair, tracer.recorder.known_stand_in(next(returned) > 0.5))
+            may_share.note_told(*pair, tracer.recorder.known_fake(next(returned) > 0.5))
         elif known[0] is known[1]:
-            may_share.note_told(*pair, tracer.recorder.known_stand_in(torch.full((), True)))
+            may_share.note_told(*pair, tracer.recorder.known_fake(torch.full((), True)))
         else:
             may_share.note_told(*pair, predicate, truth=bool(known[0]))
     for result, other in made.open:
@@ -208,7 +208,7 @@ def are_one(tracer: Forking, one: torch.Tensor, other: torch.Tensor) -> Any:
     """The answer of `is` for two tensors that may be one: a bool, or a symbolic one for that instruction itself."""
     may_share, frame = tracer.recorder.may_share, tracer.vm.frame
     assert may_share is not None
-    ways = may_share.ways_to_be(one, other)
+    ways = may_share.conditions_of(one, other)
     if ways is None and may_share.left_open:
         tracer.abort(ToBeTold())
     is_asked = frame is not None and frame.info.ops[frame.pc - 1][0] is HANDLERS["IS_OP"]
@@ -222,25 +222,26 @@ def are_one(tracer: Forking, one: torch.Tensor, other: torch.Tensor) -> Any:
     return tracer.predicates.truth(holds)
 
 
-def kept_by_round(
+def kept_by_iteration(
     tracer: Forking, side: Side, pairs: Sequence[tuple[Any, Any]]
 ) -> list[tuple[torch.Tensor, list[Way]] | None]:
-    """For each tensor that a round changes, (before it, after it): that before it, and the ways to be that yet. None if
-    it may be anything else but a new tensor under this name alone."""
-    before = [tracer.recorder.known_stand_in(left) for left, _ in pairs]
+    """For each tensor that an iteration changes, (before it, after it): that before it, and the ways to be that yet.
+    None if it may be anything else but a new tensor under this name alone."""
+    before = [tracer.recorder.known_fake(left) for left, _ in pairs]
     found = [_origins(tracer, side, right, before) for _, right in pairs]
     answers: list[tuple[torch.Tensor, list[Way]] | None] = []
     for index, (own, origins) in enumerate(zip(before, found)):
         others = [one for at, one in enumerate(found) if at != index]
-        held = {storage_key(t) for one in others for t in (*one.open, *(t for t, _ in (*one.made, *one.outer)))}
+        held = {storage_key(t) for one in others for t in (*one.open, *(t for t, _ in (*one.own, *one.outer)))}
         is_simple = not origins.open and all(tensor is own for tensor, _ in origins.outer)
-        is_alone = not held & {storage_key(own), *(storage_key(tensor) for tensor, _ in origins.made)}
+        is_alone = not held & {storage_key(own), *(storage_key(tensor) for tensor, _ in origins.own)}
         answers.append((own, [way for _, way in origins.outer]) if is_simple and is_alone else None)
     return answers
 
 
 def is_kept(tracer: Forking, side: Side, ways: list[Way], before: Any) -> Any:
-    """Whether a tensor is yet the one from before the loop, after a round. before: whether it is before the round."""
+    """Whether a tensor is yet the one from before the loop, after an iteration. before: whether it is before the
+    iteration."""
     with tracer.recorder.levels.resumed(side.level):
         holds = _holds(tracer, ways) > 0.5
         return holds if before is True else torch.logical_and(holds, before)
@@ -248,6 +249,6 @@ def is_kept(tracer: Forking, side: Side, ways: list[Way], before: Any) -> Any:
 
 def note_kept(tracer: Forking, value: torch.Tensor, before: torch.Tensor, holds: torch.Tensor) -> None:
     """A carried value, or its last one, is the value from before the loop if `holds`."""
-    may_share, fake = tracer.recorder.may_share, tracer.recorder.known_stand_in
+    may_share, fake = tracer.recorder.may_share, tracer.recorder.known_fake
     assert may_share is not None
     may_share.note_told(fake(value), fake(before), fake(holds))

@@ -16,7 +16,7 @@ _MOST_NEW = 20_000
 """So many objects more than at the last collection are listed for a side; then there is another."""
 
 
-class Kept(list[Any]):
+class KeptAlive(list[Any]):
     """Objects that are kept alive so that their ids stay theirs."""
 
 
@@ -33,7 +33,7 @@ class Point:
         self.marker: list[Any] = []
         self.ids: set[int] = set()
 
-    def younger(self) -> Kept:
+    def younger(self) -> KeptAlive:
         """The objects that were made after this point and are alive."""
         found = self._listed_behind()
         ids = self._points.ids_from(self)
@@ -46,16 +46,16 @@ class Point:
         """Whether a container was made before."""
         return id(obj) not in self._points.ids_from(self) and id(obj) not in map(id, self._listed_behind())
 
-    def _listed_behind(self) -> Kept:
+    def _listed_behind(self) -> KeptAlive:
         """Return the objects that the collector lists after the marker. (The youngest generation is listed first; the
         marker is in another one if the program has collected.)"""
-        found: Kept | None = None
+        found: KeptAlive | None = None
         for generation in range(3):
             objects = gc.get_objects(generation)
             at = len(objects) - 1
             while at >= 0 and objects[at] is not self.marker:  # no closure over the list: it would be in itself
                 at -= 1
-            found = Kept() if found is None else found  # made after the youngest are listed: else it would be in itself
+            found = KeptAlive() if found is None else found  # after the youngest are listed: else it is in itself
             found += objects[at + 1 :]
             if at >= 0:
                 return found

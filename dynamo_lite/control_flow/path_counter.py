@@ -20,7 +20,7 @@ _LEVELS = 3
 """So many levels, one after the other, have to grow like that."""
 
 
-class Ways:
+class PathCounter:
     """Counts the runs of one trace.
 
     `runs` is how often two sides were run. For a branch that is nested in itself (another iteration, a recursive call),
@@ -49,15 +49,15 @@ class Ways:
             taken[level] = self.runs - before
         expected = _expected(taken, level)
         if expected > 2 * MOST:
-            why = f"its ways multiply, and {MOST} runs of sides are allowed: this branch lies in {level} others like "
-            why += f"it, and each of the last took about twice as many as the one within it (this one {taken[level]})"
+            why = f"its paths multiply, and {MOST} runs of sides are allowed: the branch is nested in {level} others "
+            why += f"like it, and each of the last took twice as many as the one within it (this one {taken[level]})"
             tracer.refuse("branch-unsupported", why=why)
 
     def count(self, tracer: Any) -> None:
         """Two sides are about to be run."""
         self.runs += 1
         if self.runs > MOST:
-            tracer.refuse("branch-unsupported", why=f"there are more than {MOST} ways through the program")
+            tracer.refuse("branch-unsupported", why=f"there are more than {MOST} paths through the program")
 
 
 def _expected(taken: dict[int, int], level: int) -> float:

@@ -44,12 +44,12 @@ def check(tracer: TracerView, effects: Effects, later: TracerView | None = None)
         if len(released) >= _MOST_OBJECTS:
             tracer.note(f"the call lets go of over {_MOST_OBJECTS} objects; references to some were not looked for")
         for value in released:
-            if not _is_seen(value, asked) or tracer.heap.is_young(value):
+            if not _is_seen(value, asked) or tracer.heap.is_new(value):
                 continue
             if path_of(value, tracer.root) is None:  # who else may hold it, may also let it go before the next call
                 name = type(value).__qualname__
-                what = f"a {name} from before the call may die in it, of which a weak reference or __del__ tells"
-                raise tracer.refusal("object-lifetime", change.mark, what=what)
+                what = f"a {name} from before the call may die in it, which a weak reference or __del__ shows"
+                raise tracer.graph_break("object-lifetime", change.mark, what=what)
 
 
 def check_generators(tracer: TracerView) -> None:
@@ -62,11 +62,11 @@ def check_generators(tracer: TracerView) -> None:
     for frame in suspended(tracer.vm):
         give_up(frame)
     del frame
-    tracer.journal.let_go_of_young(lambda value: bool(tracer.heap.is_young(value)))
+    tracer.journal.let_go_of_new(lambda value: bool(tracer.heap.is_new(value)))
     for reference, code, line in waiting:
         if reference() is None:
             what = f"the generator {code.co_qualname}, which waits at line {line}, is dropped with what holds it"
-            raise tracer.refusal("object-lifetime", what=what)
+            raise tracer.graph_break("object-lifetime", what=what)
 
 
 def _released(old: Any) -> list[Any]:

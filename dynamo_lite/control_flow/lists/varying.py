@@ -10,15 +10,15 @@ from dynamo_lite.control_flow.emission import note_list
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple
 from dynamo_lite.control_flow.lists.parts import NUMBERS
-from dynamo_lite.control_flow.loops.counted import RepeatedRounds, Rounds
+from dynamo_lite.control_flow.loops.counted import Iterations, RepeatedIterations
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-def made(kind: type[GrownList], tracer: Forking, rounds: Rounds) -> GrownList:
+def make_list(kind: type[GrownList], tracer: Forking, iterations: Iterations) -> GrownList:
     """Return list() or tuple() of the items of a loop."""
     tracer.made_list = True
-    kept = rounds.kept()
+    kept = iterations.kept()
     for tensor in kept.tensors():
         note_list(tracer, tensor)
     return kind(tracer, [kept])
@@ -31,8 +31,8 @@ def repeated(tracer: Forking, left: Any, right: Any) -> Any:
     if not is_open or len(items) != 1 or not _may_be_repeated(items[0]):
         return NOT_HANDLED
     kind = None if is_tensor(items[0]) else NUMBERS[type(items[0])][0] if type(items[0]) in NUMBERS else "other"
-    rounds = RepeatedRounds(tracer, items[0], torch.sym_max(count, 0), kind)
-    return made(GrownList if type(items) is list else GrownTuple, tracer, rounds)
+    iterations = RepeatedIterations(tracer, items[0], torch.sym_max(count, 0), kind)
+    return make_list(GrownList if type(items) is list else GrownTuple, tracer, iterations)
 
 
 def _may_be_repeated(item: Any) -> bool:
@@ -45,7 +45,7 @@ def _may_be_repeated(item: Any) -> bool:
 def as_tensor(tracer: Forking, fn: Any, items: GrownList, kwargs: dict[str, Any]) -> Any:
     """torch.tensor([[1, 2]] * n); None if it is another list."""
     parts = items.known()
-    if len(parts) != 1 or type(parts[0]) is not RepeatedRounds or parts[0].kind is None:
+    if len(parts) != 1 or type(parts[0]) is not RepeatedIterations or parts[0].kind is None:
         return None
     if not items.has_item():  # torch.tensor([]) has another shape
         items.check_filled(parts[0].count, kind=Exception)

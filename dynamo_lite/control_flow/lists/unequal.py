@@ -1,7 +1,7 @@
 """Sides of a branch that append different numbers of items to a list: `if row.sum() > 0: keep.append(row)`.
 
 Each item becomes an optional one of the merged list: the tensor, or zeros if the side was not taken, and a bool tensor
-that is True if the item is present.
+that is True if the item is present. A size that only run time knows is 0 there: the boxes of a class that has some.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 def plan_list(tracer: Forking, merge: Merge, sides: tuple[Side, Side], snapshot: Snapshot) -> HeapPlan | None:
-    """The merge of a list to which two sides have added unlike items; None if it is for places.py. Raises HasToGrow."""
+    """The merge of a list to which two sides have added different items; None if it is for places.py. Raises
+    HasToGrow."""
     owner, before = snapshot.owner, snapshot.contents
     if snapshot.part != "items" or type(owner) not in (list, GrownList):
         return None
@@ -52,10 +53,8 @@ def plan_list(tracer: Forking, merge: Merge, sides: tuple[Side, Side], snapshot:
 def _can_lack(item: Any) -> bool:
     """Whether the other side can give something in the place of an item."""
     if type(item) is Added:
-        return all(map(_can_lack, item.tensors))
-    if is_tensor(item):
-        return item.layout is torch.strided and not any(map(is_unknown, item.shape))
-    return type(item) in NUMBERS
+        return all(_can_lack(tensor) and not is_unknown(tensor.shape[0]) for tensor in item.tensors)
+    return item.layout is torch.strided if is_tensor(item) else type(item) in NUMBERS
 
 
 def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side], which: int) -> Plan:
@@ -74,7 +73,9 @@ def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side],
         count = () if is_one else item.shape[:1]
         present = torch.ones(count, dtype=torch.float32) if flags is None else flags.to(torch.float32)
     with levels.resumed(sides[1 - which].level):
-        filler = torch.zeros(item.shape, dtype=item.dtype, device=item.device)
+        filler = torch.zeros(
+            [0 if is_unknown(size) else size for size in item.shape], dtype=item.dtype, device=item.device
+        )
         absent = torch.zeros(count, dtype=torch.float32)
     # Floats, since torch's cond has a gradient where all that it gives has.
     order: Callable[[Any, Any], tuple[Any, Any]] = (lambda a, b: (a, b)) if which == 0 else (lambda a, b: (b, a))

@@ -17,7 +17,7 @@ from torch import fx
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.errors import GraphBreak, UserFrame
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.graph_breaks import GRAPH_BREAKS
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import Recorder
@@ -77,9 +77,9 @@ def _requiring(recorder: Recorder, tensor: torch.Tensor) -> fx.Node | None:
     return made
 
 
-def refusal(node: fx.Node) -> GraphBreak:
+def graph_break(node: fx.Node) -> GraphBreak:
     """The error for an output whose leaf no rule has seen being made: at the line that computes the output."""
-    row = REFUSALS["made-leaf"]
+    row = GRAPH_BREAKS["made-leaf"]
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
     return row.error("made-leaf", row.what, row.instead, tuple(UserFrame(f, int(at), name) for f, at, name in frames))
 

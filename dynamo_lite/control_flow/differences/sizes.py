@@ -12,6 +12,7 @@ from dynamo_lite.control_flow.facts import all_facts_of
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 
@@ -85,5 +86,7 @@ def _range(env: Any, size: Any, predicate: Any, truth: bool) -> tuple[float, flo
             env.core.assume(relation if truth else not_(relation), Origin("user line", note="a side"), "axiom")
         low, high = env.core.bounds(env.unwrap(size))
         return low, high
+    except ContradictoryFacts:  # this side is never taken
+        return math.inf, -math.inf
     finally:
         env.core.rollback(mark)

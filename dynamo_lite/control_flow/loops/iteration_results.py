@@ -8,14 +8,14 @@ import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.differences import layouts
 from dynamo_lite.control_flow.emission import assert_facts, changed_tensors, functionalise, is_unknown, output
 from dynamo_lite.control_flow.facts import facts_of
-from dynamo_lite.control_flow.gradients import Required, of_rounds
+from dynamo_lite.control_flow.gradients import Required, of_iterations
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
 from dynamo_lite.control_flow.merge import Differs, Pair
 from dynamo_lite.control_flow.states import cannot_merge
-from dynamo_lite.control_flow.unlike import layouts
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -23,34 +23,34 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 _OPERATOR = "a loop on data"
 
 
-def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any]:
+def iteration_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any]:
     """Return the nodes of an iteration's results, in its sub-graph: for a while_loop the test, the carried values, the
     tensors changed in place, and the items added to lists."""
     body = found.side.level
     with tracer.recorder.levels.resumed(body):
         own = zip(body.arguments[0 if carried.is_scan else 1 :], carried.examples)
-        functionalise(tracer, body, [*own, *carried.arguments])  # torch's passes refuse a round that changes either
+        functionalise(tracer, body, [*own, *carried.arguments])  # torch's passes refuse a body that changes either
         seen: set[int] = set()
         nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
-        for index, (pair, before, value) in enumerate(zip(carried.merge.pairs, carried.stand_ins, found.outputs)):
-            if pair.grows is not None:
+        for index, (pair, before, value) in enumerate(zip(carried.merge.pairs, carried.fakes, found.outputs)):
+            if pair.growth is not None:
                 with facts_of(tracer, found.side):
-                    pair.grows.check(tracer, value, carried.stand_ins[0])
-                nodes.append(output(tracer, body, "tensor", pair.grows.carried(value), seen, dense=False))
+                    pair.growth.check(tracer, value, carried.fakes[0])
+                nodes.append(output(tracer, body, "tensor", pair.growth.carried(value), seen, dense=False))
                 continue
             try:
                 _check_sizes(tracer, before, value)
                 _check_layout(tracer, pair, value)
                 nodes.append(output(tracer, body, pair.kind, value, seen, dense=index in carried.relaid))
             except Differs as error:
-                what = "a tensor of another shape after each round of a loop"
+                what = "a tensor of another shape after each iteration"
                 why = f"a tensor carried by the loop changes its size ({pair.place}: {error.why}): carry a mask of what"
                 why += " is in it, or a tensor with room for all and their number"
                 cannot_merge("branch-differs", what=what, why=why)
         nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
         added = found.items if not carried.is_counting else []
         if carried.buffers is not None:
-            added = carried.buffers.written(found.growths, carried.stand_ins[0])
+            added = carried.buffers.written(found.growths, carried.fakes[0])
         nodes += [output(tracer, body, "tensor", t, seen, dense=False) for t in added]
         assert_facts(tracer, found.side)
         carried.required = _required(tracer, carried, body, nodes)
@@ -67,7 +67,7 @@ def _required(tracer: Forking, carried: Carried, body: Level, nodes: list[Any]) 
     before = [*(pair.left for pair in carried.merge.pairs), *carried.inplace]
     first = 0 if carried.is_scan else 1
     rows = list(zip(body.arguments[first:], before, nodes[first:]))
-    return of_rounds(tracer, body, rows, len(carried.inplace), nodes[first + len(before) :])
+    return of_iterations(tracer, body, rows, len(carried.inplace), nodes[first + len(before) :])
 
 
 def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
@@ -78,9 +78,9 @@ def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
     may_share, changed = tracer.recorder.may_share, found.side.level.changed
     assert may_share is not None
     for item in found.items:
-        fake = tracer.recorder.known_stand_in(item)
+        fake = tracer.recorder.known_fake(item)
         if changed & {storage_key(fake), *may_share.others(fake)}:
-            why = "a tensor that a round of a loop adds to a list is changed in place by later rounds"
+            why = "a tensor that an iteration of a loop adds to a list is changed in place by later iterations"
             tracer.refuse("branch-unsupported", why=why)
 
 

@@ -17,7 +17,7 @@ from dynamo_lite.capture.kernels.layout_questions import CONTIGUOUS_RESULTS
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _ASKS = ("stride", "is_contiguous", "storage_offset", "as_strided", "as_strided_", "dim_order")
@@ -35,11 +35,11 @@ def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor, result: Any = Non
         return  # each in its own sizes
     if all(_strides_equal(tracer, a, other) for other in tensors[1:]):
         return
-    tracer.unlike_layouts = True
+    tracer.layouts_differ = True
     if is_tensor(result):
-        tracer.own(UnlikeSides).laid_out[tracer.recorder.node_of(result)] = tracer.mark()
+        tracer.own(SideDifferences).laid_out[tracer.recorder.node_of(result)] = tracer.mark()
     else:
-        tracer.own(UnlikeSides).is_carried = True
+        tracer.own(SideDifferences).is_carried = True
 
 
 def _strides_equal(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -74,14 +74,14 @@ def are_equal(tracer: Forking, one: Any, other: Any) -> bool:
 def _may_be_laid_out(tracer: Forking, fake: torch.Tensor) -> bool:
     """Whether the layout of a tensor may come from such a result: it is one, or computed from one by operators that lay
     out their results as their arguments. What a sub-graph is given by its operator (an iteration) may be."""
-    unlike = tracer.own(UnlikeSides)
-    if unlike.is_carried:
+    differences = tracer.own(SideDifferences)
+    if differences.is_carried:
         return True
     levels = tracer.recorder.levels
     todo, seen = [tracer.recorder.node_of(fake)], set[fx.Node]()
     while todo:
         node = todo.pop()
-        if node in unlike.laid_out or levels.is_argument(node):
+        if node in differences.laid_out or levels.is_argument(node):
             return True
         if node not in seen and node.target not in CONTIGUOUS_RESULTS:
             seen.add(node)
@@ -92,11 +92,11 @@ def _may_be_laid_out(tracer: Forking, fake: torch.Tensor) -> bool:
 
 def _rule(otherwise: Any, fails: bool = False) -> Callable[..., Any]:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        asks = not fails or (tracer.unlike_layouts and tracer.recorder.context.goes_on(frozenset({RuntimeError})))
-        if tracer.unlike_layouts and asks and args and is_tensor(args[0]):
-            fake = tracer.recorder.known_stand_in(args[0])
+        asks = not fails or (tracer.layouts_differ and tracer.recorder.context.goes_on(frozenset({RuntimeError})))
+        if tracer.layouts_differ and asks and args and is_tensor(args[0]):
+            fake = tracer.recorder.known_fake(args[0])
             if not any(fake is other for other in tracer.recorder.from_outside()) and _may_be_laid_out(tracer, fake):
-                why = "the strides of a tensor are asked for behind a branch whose sides lay one out differently"
+                why = "the strides of a tensor are asked for behind a branch whose sides give one different strides"
                 tracer.refuse("branch-unsupported", why=why)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
@@ -105,8 +105,8 @@ def _rule(otherwise: Any, fails: bool = False) -> Callable[..., Any]:
 
 def _note_contiguous(otherwise: Any) -> Callable[..., Any]:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if tracer.unlike_layouts and args and is_tensor(args[0]):
-            tracer.own(UnlikeSides).contiguous.add(tracer.recorder.node_of(args[0]))
+        if tracer.layouts_differ and args and is_tensor(args[0]):
+            tracer.own(SideDifferences).contiguous.add(tracer.recorder.node_of(args[0]))
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule

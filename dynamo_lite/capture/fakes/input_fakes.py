@@ -9,22 +9,22 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
 from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
-from dynamo_lite.capture.fakes.fake_tensors import PLAIN, StandIns, in_whole_memory
+from dynamo_lite.capture.fakes.fake_tensors import PLAIN, FakeFactory, in_whole_memory
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
 from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
 
 
-class InputStandIns:
+class InputFakes:
     """Creates the fake tensors of one recording's inputs.
 
     Args:
         fake_mode: their mode.
-        converter: makes FakeTensors of real ones (the recording's `stand_ins`).
+        converter: makes FakeTensors of real ones (the recording's `fakes`).
         keep: objects that must live as long as the recording, because they are identified by their id; added to.
     """
 
-    def __init__(self, fake_mode: FakeTensorMode, converter: StandIns, keep: list[Any]) -> None:
+    def __init__(self, fake_mode: FakeTensorMode, converter: FakeFactory, keep: list[Any]) -> None:
         self._fake_mode = fake_mode
         self._converter = converter
         self._keep = keep
@@ -86,8 +86,8 @@ class InputStandIns:
 
         try:
             if policy is None:
-                return wrapper_subclasses.stand_in(tensor, self._fake)
-            return wrapper_subclasses.symbolic_stand_in(tensor, of, policy.sizes)
+                return wrapper_subclasses.fake(tensor, self._fake)
+            return wrapper_subclasses.symbolic_fake_of_wrapper(tensor, of, policy.sizes)
         except Exception as error:
-            what = f"the input {name} is a {type(tensor).__qualname__} for which there is no stand-in: {error}"
+            what = f"the input {name} is a {type(tensor).__qualname__} for which there is no fake tensor: {error}"
             raise InvalidArguments(what) from error

@@ -2,7 +2,7 @@
 
 A result is a new tensor: not a view, at the beginning of its memory, not a parameter, without a conjugate bit. If a
 side, or a value carried before or after an iteration, differs in one of these, later queries of it are rejected
-(tracing/tensors/unlike_sides.py).
+(tracing/tensors/side_differences.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
-from dynamo_lite.tracing.tensors import unlike_sides
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors import side_differences
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -35,13 +35,13 @@ _ASKED: dict[str, tuple[Any, ...]] = {
 
 def note(tracer: Forking, left: torch.Tensor, right: torch.Tensor, result: Any) -> None:
     """`result` is in the place of `left` or `right`."""
-    unlike = tracer.own(UnlikeSides)
+    differences = tracer.own(SideDifferences)
     for tensor in (left, right):
-        unlike.asked |= _answers_otherwise(tracer, tensor)
+        differences.questions |= _answers_otherwise(tracer, tensor)
     if nn.Parameter in (real_type(left), real_type(right)) and is_tensor(result):
-        unlike.parameters[id(result)] = result
+        differences.parameters[id(result)] = result
     if left.requires_grad and right.requires_grad and (left.is_leaf or right.is_leaf):
-        unlike.asked |= {"is_leaf", "grad_fn"}
+        differences.questions |= {"is_leaf", "grad_fn"}
 
 
 def _answers_otherwise(tracer: Forking, tensor: torch.Tensor) -> set[str]:
@@ -66,7 +66,7 @@ def _answers_otherwise(tracer: Forking, tensor: torch.Tensor) -> set[str]:
 def _rule(question: str, otherwise: Any) -> Callable[..., Any]:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if args and is_tensor(args[0]) and tracer.recorder.input_number(args[0]) is None:
-            unlike_sides.check(tracer, question)
+            side_differences.check(tracer, question)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule

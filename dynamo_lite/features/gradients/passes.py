@@ -1,12 +1,9 @@
-"""The checks of a run that are about gradients: the program's backward gives eager's gradients.
-
-Passes of end_passes.py, which defines passes.
-"""
+"""The checks of a run that are about gradients: the program's backward gives eager's gradients."""
 
 from __future__ import annotations
 
+from dynamo_lite.features.gradients import made_leaves
 from dynamo_lite.program.shapes.size_check import WITHOUT_GRADIENTS, ambiguous
-from dynamo_lite.run import made_leaves
 from dynamo_lite.run.finished_run import CallRecord, FinishedRun, lose_gradient
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.assumptions.input_guards import InputGuards
@@ -15,10 +12,18 @@ from dynamo_lite.tracing.higher_order import backward
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.higher_order.backward import Backwards
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
-from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
+from dynamo_lite.tracing.tensors.side_differences import SideDifferences
 
 
-def gradients(run: FinishedRun, call: CallRecord) -> None:
+def judge(run: FinishedRun, call: CallRecord) -> None:
+    """Check the gradients of the program. Raises the graph break for one that is not eager's."""
+    _flows(run)
+    _cut_off(run)
+    backward.check_saved(run.tracer, run.tracer.own(Backwards).saved)  # a Function's backward raises where eager's does
+    kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
+
+
+def _flows(run: FinishedRun) -> None:
     """Check that a gradient that flows in eager flows in the program. (The second of two runs is not a program.)"""
     if run.request.earlier is not None:
         return
@@ -28,18 +33,18 @@ def gradients(run: FinishedRun, call: CallRecord) -> None:
         if region is not None:
             function = "torch.autograd.graph.saved_tensors_hooks"
             text = "the saved_tensors_hooks do not run: no backward of the program calls them"
-            lose_gradient(run, tracer.refusal("gradient-hook", region.mark, function=function), text)
+            lose_gradient(run, tracer.graph_break("gradient-hook", region.mark, function=function), text)
     retained = requires_grad.retained(run.outputs)
     if retained is not None:
         tracer.note(f"output {retained} retains its gradient in eager (Tensor.retain_grad), not in the program")
     made = requires_grad.made_parameter(recorder, run.outputs)
     if made is not None:
-        refusal = tracer.refusal("tensor-subclass", name="nn.Parameter (made in forward, and returned)")
-        lose_gradient(run, refusal, f"output {made} is an nn.Parameter in eager, a plain tensor in the program")
+        graph_break = tracer.graph_break("tensor-subclass", name="nn.Parameter (made in forward, and returned)")
+        lose_gradient(run, graph_break, f"output {made} is an nn.Parameter in eager, a plain tensor in the program")
     constant = requires_grad.cut_constant(recorder, run.outputs)
     if constant is not None:
-        refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
-        lose_gradient(run, refusal, f"no gradient flows through the constant {constant.fqn}")
+        graph_break = tracer.graph_break("constant-gradient", constant.mark, target=constant.fqn)
+        lose_gradient(run, graph_break, f"no gradient flows through the constant {constant.fqn}")
     lost = requires_grad.lost(recorder, run.inputs.leaves, run.outputs)
     if lost and not tracer.own(Backwards).are_operators:
         left = made_leaves.carry(recorder, run.outputs, lost)
@@ -48,39 +53,29 @@ def gradients(run: FinishedRun, call: CallRecord) -> None:
         lost = left
     if lost:
         mark, node = tracer.own(TensorWrites).made_leaf, run.outputs.values[lost[0]]
-        refusal = made_leaves.refusal(node) if mark is None else tracer.refusal("made-leaf", mark)
-        lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
+        graph_break = made_leaves.graph_break(node) if mark is None else tracer.graph_break("made-leaf", mark)
+        lose_gradient(run, graph_break, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 
-def gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
+def _cut_off(run: FinishedRun) -> None:
     """No gradient goes through torch's while_loop, whose gradient is wrong, nor through a detached result of a branch:
     an input that requires grad in another call than the example is refused there."""
-    unlike = run.tracer.own(UnlikeSides)
-    if run.request.without_gradients or unlike.lost or unlike.unsure:
-        _gradients_lost(run, unlike)
-    for number in requires_grad.inputs_cut_off(run.recorder, run.inputs.leaves, run.outputs, unlike.cut):
+    differences = run.tracer.own(SideDifferences)
+    if run.request.without_gradients or differences.lost or differences.unsure:
+        _gradients_lost(run, differences)
+    for number in requires_grad.inputs_cut_off(run.recorder, run.inputs.leaves, run.outputs, differences.cut):
         if ambiguous(run.inputs.key_paths):
             why = f"its gradient with regard to {run.inputs.names[number]} would be wrong, and no guard can be written"
-            raise run.tracer.refusal("loop-gradient", why=why)
+            raise run.tracer.graph_break("loop-gradient", why=why)
         path = f"L{keystr(run.inputs.key_paths[number])}"
         run.tracer.own(InputGuards).add(f"not (torch.is_grad_enabled() and {path}.requires_grad)")
 
 
-def _gradients_lost(run: FinishedRun, unlike: UnlikeSides) -> None:
+def _gradients_lost(run: FinishedRun, differences: SideDifferences) -> None:
     """Record gradients of the example that eager computes and the program does not: it is right where gradients are
     off. (Such a program is recorded again without: dynamo_lite/attempts.py.)"""
-    found = requires_grad.lost_behind(run.recorder, run.outputs, run.effects.buffer_updates.values(), unlike)
-    unlike.needs_no_grad = (*run.request.without_gradients, *found)
-    for why in unlike.needs_no_grad:
+    found = requires_grad.lost_behind(run.recorder, run.outputs, run.effects.buffer_updates.values(), differences)
+    differences.needs_no_grad = (*run.request.without_gradients, *found)
+    for why in differences.needs_no_grad:
         run.tracer.note(f"the program is called under torch.no_grad() only: {why}")
         run.tracer.own(InputGuards).add(WITHOUT_GRADIENTS)
-
-
-def saved_tensors(run: FinishedRun, call: CallRecord) -> None:
-    """The backward of a Function raises where eager's does."""
-    backward.check_saved(run.tracer, run.tracer.own(Backwards).saved)
-
-
-def operands_kept(run: FinishedRun, call: CallRecord) -> None:
-    """The backward of a captured branch finds its operands as they were."""
-    kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
