@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -128,6 +129,39 @@ def nested(x: Any) -> Any:
 
 def generator_of_generator(x: Any) -> Any:
     return sum(_soft(c).sum() for c in (d * 2 for d in x.split(4)))
+
+
+def rows_of_chunks(x: Any) -> Any:
+    """Rounds that add unlike numbers of items to one list."""
+    outs = []
+    for i in range(0, x.shape[0], 4):
+        for j in range(i, min(i + 4, x.shape[0])):
+            outs.append(x[j] * j)
+    return torch.stack(outs), len(outs)
+
+
+def rows_before(x: Any) -> Any:
+    outs = []
+    for i in range(x.shape[0]):
+        for j in range(i + 1):
+            outs.append(x[j] * i)
+    return torch.stack(outs)
+
+
+def chosen_of_chunks(x: Any) -> Any:
+    outs = [x[0]]
+    for piece in x.split(4):
+        for row in piece:
+            if row.sum() > 0:
+                outs.append(row)
+    return torch.stack(outs)
+
+
+def neighbours(x: Any) -> Any:
+    total = sum((b * a for a, b in pairwise(x)), x[0])
+    for at, (i, j) in enumerate(pairwise(range(0, x.shape[0], 4))):
+        total = total + x[i:j].sum(0) * at
+    return total
 
 
 def extended(x: Any) -> Any:

@@ -117,6 +117,8 @@ def _as_tensors(
     with tracer.recorder.levels.resumed(side.level), facts_of(tracer, side):
         for index, part in enumerate(added):
             made, item = _as_item(tracer, part)
+            if type(part) is Added:
+                made = ragged.evened(tracer, side, made[0], made[1], later.at, later.count)
             known = later.ragged.get((id(owner), index))
             if known is not None and is_tensor(part):
                 made, item = known.padded(tracer, part), item._replace(ragged=known)

@@ -17,12 +17,13 @@ from dynamo_lite.control_flow.states import BeginsAgain, Side, cannot_merge
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, symbols_of
-from dynamo_lite.symbolic_shapes.expressions.relations import eq, le, lt
+from dynamo_lite.symbolic_shapes.expressions.relations import Rel, eq, le, lt
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 
 RAGGED = "a list of tensors whose lengths differ supports only append, torch.cat along these, loops, len and outs[-1]"
 _UNKNOWN = "iterations of a loop add tensors to a list that vary in length, and they have no known greatest length"
 _OF_DATA = "iterations of a loop add tensors to a list whose size is data"
+_UNBOUNDED = "iterations add as many items to a list as data say, and no fact bounds their number"
 _BOUNDS = 32
 
 
@@ -136,6 +137,47 @@ def check(tracer: Forking, side: Side, owner: Any, index: int, tensor: torch.Ten
         cannot_merge("branch-unsupported", why=_UNKNOWN)
     are_full = count is not None and _are_full(env, length, most, at, count)
     raise RaggedItems(owner, index, Ragged(dim, env.wrap(most), length, at, count, are_full))
+
+
+def evened(
+    tracer: Forking, side: Side, rows: torch.Tensor, flags: torch.Tensor, at: Any, iterations: Any
+) -> list[torch.Tensor]:
+    """The rows that iteration `at` of `iterations` adds, filled up to the greatest number of them, with flags that are
+    false for the others. Raises CannotMerge if there is no greatest number."""
+    env, count = tracer.recorder.env, rows.shape[0]
+    if env is None or type(count) is not torch.SymInt:
+        return [rows, flags]
+    of_iteration: frozenset[Any] = symbols_of(env.unwrap(at)) if type(at) is torch.SymInt else frozenset()
+    found = symbols_of(env.unwrap(count))
+    own = {symbol for symbol in found if symbol in of_iteration or (symbol.unbacked and symbol not in side.symbols)}
+    if not own:
+        return [rows, flags]
+    last = {symbol: env.unwrap(iterations) - 1 for symbol in of_iteration} if iterations is not None else {}
+    most = _most_of(env, env.unwrap(count), own | of_iteration, last)
+    if most is None:
+        cannot_merge("branch-unsupported", why=_UNBOUNDED)
+    room, made = env.wrap(most), []
+    for tensor in (rows, flags):
+        none = torch.zeros((room, *tensor.shape[1:]), dtype=tensor.dtype, device=tensor.device)
+        longer = torch.cat([tensor, none])
+        made.append(longer.narrow(0, 0, room).clone(memory_format=torch.contiguous_format))
+    note_shared(tracer, made[0], [rows])
+    return made
+
+
+def _most_of(env: Any, count: Int, own: set[Any], last: dict[Any, Int]) -> Int | None:
+    """An upper bound of `count` without the symbols `own`: by a fact about it, where `last` has the values of the last
+    iteration, or by its range."""
+    found = [count]
+    for fact in env.core.facts:
+        if isinstance(fact.relation, Rel) and fact.relation.kind == "le" and own & symbols_of(fact.relation):
+            found.append(count - fact.relation.poly)
+    for one in found:
+        for bound in map(env.core.simplify, (one, *_bounds(one), substitute(one, last))):
+            if not own & symbols_of(bound) and env.core.decide(le(count, bound)).verdict:
+                return bound
+    greatest = env.core.bounds(count)[1]
+    return env.unwrap(int(greatest)) if greatest < math.inf else None
 
 
 def _most(env: Any, length: Int, symbol: Any, count: Any) -> Int | None:

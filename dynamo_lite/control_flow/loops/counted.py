@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -327,6 +328,35 @@ class ZippedIterations(Iterations):
 
     def kept(self) -> Iterations:
         return ZippedIterations([part.kept() for part in self.parts])
+
+
+class NeighbourIterations(Iterations):
+    """itertools.pairwise(of)."""
+
+    def __init__(self, of: Iterations) -> None:
+        count = of.count - 1
+        super().__init__(of.tracer, count if _is_known(of.tracer, count >= 0) else torch.sym_max(count, 0))
+        self.of = of
+
+    def item(self, at: Any) -> Any:
+        return self.of.item(at), self.of.item(at + 1)
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        yield from super().relations(at)
+        yield from self.of.relations(at)
+        yield from self.of.relations(at + 1)
+
+    def items(self, count: int) -> list[Any]:
+        return list(pairwise(self.of.items(count + 1)))
+
+    def tensors(self) -> list[torch.Tensor]:
+        return self.of.tensors()
+
+    def lists(self) -> list[tuple[Sequence[Any], Sequence[Any]]]:
+        return self.of.lists()
+
+    def kept(self) -> Iterations:
+        return NeighbourIterations(self.of.kept())
 
 
 class UncountedIterations(Iterations):

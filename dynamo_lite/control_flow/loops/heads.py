@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from types import BuiltinMethodType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
@@ -21,6 +22,7 @@ from dynamo_lite.control_flow.lists.varying import make_list
 from dynamo_lite.control_flow.loops.counted import (
     EnumeratedIterations,
     Iterations,
+    NeighbourIterations,
     PieceIterations,
     RangeIterations,
     RowIterations,
@@ -39,7 +41,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
-_THROUGH = (enumerate, zip, reversed, map, filter)
+_THROUGH = (enumerate, zip, reversed, map, filter, pairwise)
 _INTO = (torch.tensor, torch.as_tensor, torch.cat, torch.concat, torch.concatenate, torch.stack, len)
 """Functions that read the items of their argument (lists/varying.py), in addition to CONSUMERS."""
 _NAMES = {fn: name for name, fn in HANDLERS.items()}
@@ -222,6 +224,11 @@ def _zip(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return made if made.is_even or not made.computes else None
 
 
+def _pairwise(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    of = _all_iterations(tracer, args) if len(args) == 1 and not kwargs else None
+    return None if of is None or of[0].computes else NeighbourIterations(of[0])
+
+
 def _map(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     of = _zip(tracer, args[1:], kwargs)
     return None if of is None else MappedIterations(tracer, args[0], of)
@@ -286,6 +293,7 @@ _RULES_OF_LOOPS: tuple[tuple[Any, Any], ...] = (
     (builtins.range, _range),
     (builtins.enumerate, _enumerate),
     (builtins.zip, _zip),
+    (pairwise, _pairwise),
     (builtins.reversed, _reversed),
     (torch.Tensor.unbind, _unbind),
     (torch.unbind, _unbind),

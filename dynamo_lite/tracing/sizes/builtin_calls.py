@@ -39,7 +39,7 @@ def specialized(tracer: TracerView, expression: Any, value: Any) -> None:
 
 
 _HEADS = frozenset({
-    "range", "enumerate", "zip", "reversed", "map", "filter", "unbind", "split", "chunk",
+    "range", "enumerate", "zip", "reversed", "map", "filter", "pairwise", "unbind", "split", "chunk",
     "list", "tuple", "sum", "any", "all", "max", "min", "prod", "reduce", "extend",
 })  # fmt: skip
 """Callables that make the iterator of a loop over a size, or are such a loop."""
