@@ -39,7 +39,11 @@ _ALLOCATES = frozenset(
         "embedding_bag", "bilinear", "outer", "softmax", "log_softmax", "silu", "gelu", "one_hot", "std", "var",
         "cross_entropy_loss", "upsample_nearest2d", "upsample_bilinear2d", "arange", "linspace", "zeros", "ones",
         "full", "stack", "where", "gru", "gru_cell", "lstm", "lstm_cell", "rnn_tanh", "rnn_tanh_cell", "rnn_relu",
-        "rnn_relu_cell", "square", "cdist", "cosine_similarity", "nll_loss_nd", "kron", "prelu",
+        "rnn_relu_cell", "square", "cdist", "cosine_similarity", "nll_loss_nd", "kron", "prelu", "selu", "celu",
+        "linalg_inv", "inverse", "linalg_cholesky", "linalg_det", "det", "linalg_slogdet", "slogdet", "logdet",
+        "linalg_solve", "linalg_svd", "svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", "linalg_eigvals",
+        "linalg_norm", "linalg_matrix_norm", "linalg_lu_factor", "linalg_pinv", "pinverse", "nuclear_norm",
+        "frobenius_norm", "ctc_loss", "pairwise_distance", "log_sigmoid", "rrelu",
     }
 )  # fmt: skip
 """Composite operators of aten that always return memory of their own. Any other may return an argument."""
@@ -105,7 +109,7 @@ class AliasAnalysis:
         if any(result.alias_info is not None for result in schema.returns):
             marked = [a for a in schema.arguments if a.alias_info is not None]
             return NOTHING.union(*(self.roots[n] for a in marked for n in _given(node, schema, a)))
-        if not _is_composite(target) or schema.name.removeprefix("aten::") in _ALLOCATES or _is_copied(node):
+        if not is_composite(target) or schema.name.removeprefix("aten::") in _ALLOCATES or _is_copied(node):
             return frozenset([node])
         return self.reads(node) | {node}
 
@@ -188,7 +192,7 @@ def is_view(node: fx.Node) -> bool:
     if not isinstance(target, OpOverload) or target._schema.is_mutable:
         return False
     returns = target._schema.returns
-    return bool(returns) and not _is_composite(target) and all(result.alias_info is not None for result in returns)
+    return bool(returns) and not is_composite(target) and all(result.alias_info is not None for result in returns)
 
 
 def same_as(node: fx.Node) -> fx.Node | None:
@@ -264,5 +268,5 @@ def _given(node: fx.Node, schema: Any, argument: Any) -> Iterator[fx.Node]:
             yield item
 
 
-def _is_composite(target: OpOverload) -> bool:
+def is_composite(target: OpOverload) -> bool:
     return _dispatch_has_kernel_for_dispatch_key(target.name(), "CompositeImplicitAutograd")

@@ -26,6 +26,7 @@ from dynamo_lite.capture.alias_analysis import (
     NOTHING,
     AliasAnalysis,
     Roots,
+    is_composite,
     is_view,
     storage_of,
     subgraphs,
@@ -102,12 +103,14 @@ def _separate(node: fx.Node, analysis: AliasAnalysis, later: Roots) -> None:
 
 
 def _call(op: Any, args: tuple[Any, ...], before: fx.Node, kwargs: Mapping[str, Any] | None = None) -> fx.Node:
-    """A call in front of `before` that gives a tensor like its first argument."""
+    """A call in front of `before` that gives a tensor like its first argument, if that is one."""
     with before.graph.inserting_before(before):
         made = before.graph.call_function(op, args, dict(kwargs or {}))
     made.meta = {name: before.meta[name] for name in ("nn_module_stack", "stack_trace") if name in before.meta}
-    made.meta |= {name: args[0].meta[name] for name in ("val", "tensor_meta") if name in args[0].meta}
-    made.meta["torch_fn"] = (made.name, f"OpOverload.{op._schema.name.removeprefix('aten::')}")
+    if isinstance(args[0], fx.Node):
+        made.meta |= {name: args[0].meta[name] for name in ("val", "tensor_meta") if name in args[0].meta}
+    if isinstance(op, OpOverload):
+        made.meta["torch_fn"] = (made.name, f"OpOverload.{op._schema.name.removeprefix('aten::')}")
     return made
 
 
@@ -131,8 +134,8 @@ def _separate_saved(
         if node in differentiable and isinstance(node.target, OpOverload) and not is_view(node):
             if later or own:
                 _copy_saved(node, analysis, later | own)
-            if _saves_result(node) and analysis.roots[node] & later:
-                _copy_result(node, written)
+            if later and _saves_result(node):
+                _copy_results(node, analysis, later, written)
         later |= own
 
 
@@ -157,7 +160,7 @@ def _copy_saved(node: fx.Node, analysis: AliasAnalysis, later: Roots) -> None:
     if analysis.roots[node] & NOTHING.union(*(analysis.roots[n] for n in node.all_input_nodes)) and not written:
         return  # its result may be an argument
     schema = node.target._schema  # type: ignore[union-attr]
-    if str(schema.name).removeprefix("aten::").rstrip("_") in _SAVE_NOTHING:
+    if _name_of(node) in _SAVE_NOTHING:
         return
 
     def copied(argument: fx.Node) -> fx.Node:
@@ -172,10 +175,26 @@ def _copy_saved(node: fx.Node, analysis: AliasAnalysis, later: Roots) -> None:
     node.kwargs = {name: read(name, value) for name, value in node.kwargs.items()}
 
 
+def _name_of(node: fx.Node) -> str:
+    return str(node.target._schema.name).removeprefix("aten::").removeprefix("_foreach_").rstrip("_")  # type: ignore[union-attr]
+
+
 def _saves_result(node: fx.Node) -> bool:
-    if not isinstance(node.meta.get("val"), torch.Tensor):
-        return False  # of several results none is in the table for its values
-    return str(node.target._schema.name).removeprefix("aten::").rstrip("_") in _SAVE_RESULT  # type: ignore[union-attr]
+    """Whether autograd may save a result of an operator. One made of others, or of the user's, may save any."""
+    target: Any = node.target
+    return _name_of(node) in _SAVE_RESULT or target.namespace != "aten" or is_composite(target)
+
+
+def _copy_results(node: fx.Node, analysis: AliasAnalysis, later: Roots, written: set[fx.Node]) -> None:
+    """Copies of the results of which the memory is written to later."""
+    if not analysis.roots[node] & later or not (written or analysis.roots[node] == {node}):
+        return  # or a result may be an argument
+    if isinstance(node.meta.get("val"), torch.Tensor):
+        _copy_result(node, written)
+    elif not written:
+        for user in list(node.users):
+            if user.target is operator.getitem and isinstance(user.meta.get("val"), torch.Tensor):
+                _copy_result(user, written)
 
 
 def _copy_result(node: fx.Node, written: set[fx.Node]) -> None:
@@ -186,9 +205,10 @@ def _copy_result(node: fx.Node, written: set[fx.Node]) -> None:
         node.target, node.args, node.kwargs = torch.ops.aten.clone.default, (computed,), {}
         node.meta["torch_fn"] = (node.name, "OpOverload.clone")
         return
-    name, _, overload = str(node.target).removeprefix("aten.").partition(".")
-    computes = getattr(getattr(torch.ops.aten, name.rstrip("_")), overload)
-    value = _call(computes, node.args, node, node.kwargs)
+    if written != {node.args[0]}:
+        return
+    changed = _call(torch.ops.aten.clone.default, node.args[:1], node)
+    value = _call(node.target, (changed, *node.args[1:]), node, node.kwargs)
     node.target, node.args, node.kwargs = torch.ops.aten.copy_.default, (node.args[0], value), {}
     node.meta["torch_fn"] = (node.name, "OpOverload.copy_")
 
@@ -198,9 +218,29 @@ _SAVE_NOTHING = frozenset({"add", "sub", "rsub", "neg", "cat", "stack", "clone",
 
 _SAVE_RESULT = frozenset(
     {
-        "exp", "exp2", "expm1", "sqrt", "rsqrt", "reciprocal", "sigmoid", "tanh", "tan", "relu", "selu", "celu", "elu",
-        "softmax", "_softmax", "log_softmax", "_log_softmax", "norm", "linalg_vector_norm", "cumprod", "logcumsumexp",
-        "logsumexp", "amax", "amin", "max", "min", "sgn",
+        "_batch_norm_no_update", "_batch_norm_with_update", "_cdist_forward", "_ctc_loss",
+        "_efficient_attention_forward", "_embedding_bag", "_euclidean_dist",
+        "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "_flash_attention_forward", "_fused_dropout",
+        "_fused_moving_avg_obs_fq_helper", "_fused_rms_norm", "_linalg_det", "_linalg_eigh", "_linalg_slogdet",
+        "_linalg_solve_ex", "_linalg_svd", "_log_softmax", "_masked_softmax", "_native_batch_norm_legit",
+        "_native_batch_norm_legit_no_training", "_pack_padded_sequence", "_pdist_forward", "_safe_softmax",
+        "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_efficient_attention",
+        "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_dot_product_fused_attention_overrideable", "_softmax", "_standard_gamma", "_thnn_fused_gru_cell",
+        "_thnn_fused_lstm_cell", "_weight_norm_interface", "adaptive_max_pool2d", "adaptive_max_pool3d", "amax", "amin",
+        "aminmax", "celu", "cholesky", "cholesky_inverse", "cholesky_solve", "convolution_backward", "copysign",
+        "cummax", "cummin", "cumprod", "dist", "elu", "exp", "exp2", "expm1",
+        "fake_quantize_per_channel_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask",
+        "fractional_max_pool2d", "fractional_max_pool3d", "frexp", "hypot", "index_reduce", "kthvalue", "ldexp",
+        "leaky_relu", "linalg_cholesky_ex", "linalg_eig", "linalg_householder_product", "linalg_inv_ex", "linalg_lstsq",
+        "linalg_lu", "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_pinv", "linalg_qr", "linalg_solve_triangular",
+        "linalg_vector_norm", "log_sigmoid_forward", "logcumsumexp", "logsumexp", "max", "max_pool2d_with_indices",
+        "max_pool3d_with_indices", "median", "min", "mode", "multilabel_margin_loss_forward", "nanmedian",
+        "native_batch_norm", "native_dropout", "native_group_norm", "native_layer_norm", "nll_loss2d_forward",
+        "nll_loss_forward", "norm", "ormqr", "polar", "pow", "prod", "reciprocal", "relu", "rrelu_with_noise", "rsqrt",
+        "scatter_reduce", "segment_reduce", "sgn", "sigmoid", "sort", "special_erfcx", "special_i0e", "special_i1",
+        "special_i1e", "special_log_ndtr", "special_ndtri", "sqrt", "std", "std_mean", "tan", "tanh", "topk",
+        "triangular_solve",
     }
 )  # fmt: skip
-"""Operators of whose result torch's derivative is made (derivatives.yaml of torch 2.13)."""
+"""Operators of whose results torch's derivative is made (derivatives.yaml of torch 2.13, which a test reads)."""

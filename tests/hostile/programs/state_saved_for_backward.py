@@ -147,3 +147,46 @@ def a_saved_result_behind_a_choice():
         return a * 3
 
     return keeps(body)
+
+
+SAVED = {
+    "max": lambda y: y.max(0)[0],
+    "cummax": lambda y: y.cummax(0)[0],
+    "sort": lambda y: y.sort(0)[0],
+    "std": lambda y: y.std(1, keepdim=True),
+    "prod": lambda y: y.prod(1, keepdim=True),
+    "pow": lambda y: 2**y,
+    "inv": lambda y: torch.linalg.inv(y[:3] + 9 * torch.eye(3)),
+    "qr": lambda y: torch.linalg.qr(y)[0],
+    "cholesky": lambda y: torch.linalg.cholesky(y.T @ y + torch.eye(3)),
+    "attention": lambda y: nn.functional.scaled_dot_product_attention(y, y, y),
+    "in place": lambda y: nn.functional.leaky_relu_(y * 1),
+    "foreach": lambda y: torch._foreach_exp([y, y * 2])[1],
+    "linear": lambda y: nn.functional.linear(y, y),
+}
+
+
+@equal
+def results_of_many_kinds_that_no_side_taken_changes():
+    """Each derivative is made of the operator's result."""
+
+    def body(self, x):
+        results = [compute(self.layer(x)) for compute in SAVED.values()]
+        if x.sum() > 1e9:
+            for result in results:
+                result.fill_(1)
+        return [result * 2 for result in results]
+
+    return keeps(body)
+
+
+@equal
+def an_operand_of_a_composite_operator():
+    def body(self, x):
+        y = self.layer(x)[:3] + 9 * torch.eye(3)
+        z = torch.linalg.inv(y), nn.functional.logsigmoid(y), torch.linalg.norm(y)
+        if x.sum() > 1e9:
+            y.zero_()
+        return z
+
+    return keeps(body)
