@@ -53,9 +53,11 @@ from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
 from dynamo_lite.capture.operator_facts import facts_of
 from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 from dynamo_lite.torch_internals._torch_dispatch import (
+    DisableTorchFunction,
     DisableTorchFunctionSubclass,
     DispatchKey,
     TorchDispatchMode,
+    _is_torch_function_mode_enabled,
     _TorchDispatchModeKey,
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -104,6 +106,9 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """`__torch_dispatch__`, as the shortcut calls it."""
+        if _is_torch_function_mode_enabled():  # from the autograd engine: FunctionMode is active, and would take the
+            with DisableTorchFunction():  # recorder's own questions for the program's
+                return self.operator(func, args, kwargs)
         inside = functorch.active()
         if inside or self._recorder.memory is Memory.AUTOGRAD:
             func, args = number_arguments.of_powers(self, func, args)

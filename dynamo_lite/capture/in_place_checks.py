@@ -73,7 +73,11 @@ def overlap_error(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any])
 
 def check_operands(levels: Levels, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Rejects in-place changes of a sub-graph's operands."""
-    for tensor in written(func, args, kwargs):
+    _check_operands(levels, func, written(func, args, kwargs))
+
+
+def _check_operands(levels: Levels, func: OpOverload, tensors: Iterable[torch.Tensor]) -> None:
+    for tensor in tensors:
         if not levels.absorbs_change(tensor) and levels.changes_operand(tensor):
             raise CaptureError(
                 "subgraph-mutates",
@@ -110,17 +114,13 @@ def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def check_statistics(constants: Constants, levels: Levels, func: OpOverload, args: Sequence[Any]) -> None:
-    """Rejects a change of running statistics in a branch side, which returns changed tensors as results.
+    """The checks of in-place changes for running statistics, which schemas do not mark as changed.
 
-    Schemas do not show that statistics are changed. `args` are those of batch_norm or instance_norm.
+    `args` are those of batch_norm or instance_norm.
     """
     if args[5] is not True:
         return
-    _check_changed(constants, func, (tensor for tensor in args[3:5] if tensor is not None))
-    if levels.is_functional and args[3] is not None:
-        raise CaptureError(
-            "branch-unsupported",
-            "a normalisation changes its running statistics on one side of a branch on data",
-            "export the module in eval()",
-            {"why": "a normalisation in training mode changes its running statistics in it"},
-        )
+    statistics = [tensor for tensor in args[3:5] if tensor is not None]
+    _check_changed(constants, func, statistics)
+    if levels:
+        _check_operands(levels, func, statistics)

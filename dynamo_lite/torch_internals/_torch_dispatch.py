@@ -33,6 +33,7 @@ from torch._C import _dispatch_tls_is_dispatch_key_excluded as _dispatch_tls_is_
 from torch._C import _dispatch_tls_is_dispatch_key_included as _dispatch_tls_is_dispatch_key_included
 from torch._C import _ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard
 from torch._C import _get_dispatch_mode as _get_dispatch_mode
+from torch._C import _is_torch_function_mode_enabled as _is_torch_function_mode_enabled
 from torch._C import _len_torch_dispatch_stack as _len_torch_dispatch_stack
 from torch._C import _len_torch_function_stack as _len_torch_function_stack
 from torch._C import _pop_torch_function_stack as _pop_torch_function_stack
@@ -281,6 +282,7 @@ SYMBOLS = (
     ),
     Symbol("torch._C:_ExcludeDispatchKeyGuard", "autocast off for an operator that runs a second time"),
     Symbol("torch._C:_get_dispatch_mode", "whether a make_fx tracer is active"),
+    Symbol("torch._C:_is_torch_function_mode_enabled", "operators of the autograd engine, which no function calls"),
     Symbol("torch._C:_len_torch_dispatch_stack", "modes of the program's own, which are refused"),
     Symbol("torch._C:_len_torch_function_stack", "modes of the program's own"),
     Symbol("torch._C:_pop_torch_function_stack", "modes of the program's own are entered and left in the interpreter"),
@@ -321,6 +323,7 @@ __all__ = [
     "_dispatch_tls_is_dispatch_key_included",
     "_get_current_function_mode_stack",
     "_get_dispatch_mode",
+    "_is_torch_function_mode_enabled",
     "_len_torch_dispatch_stack",
     "_len_torch_function_stack",
     "_pop_torch_function_stack",

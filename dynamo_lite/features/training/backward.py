@@ -108,7 +108,8 @@ def _accumulate(
 
 def _fits(leaf: torch.Tensor, gradient: torch.Tensor) -> bool:
     """Whether a gradient has the layout that eager gives to `.grad`."""
-    strides = [*leaf.stride(), *gradient.stride()]
+    with DisableTorchFunction():
+        strides = [*leaf.stride(), *gradient.stride()]
     return all(type(stride) is int for stride in strides) and leaf.stride() == gradient.stride()
 
 

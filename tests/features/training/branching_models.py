@@ -66,6 +66,20 @@ class DropoutOnSides(_Layers):
         return h
 
 
+class NormedOnOneSide(_Layers):
+    """The statistics are those of the calls that take this side."""
+
+    def __init__(self) -> None:
+        super().__init__((3, 4))
+        self.norm = nn.BatchNorm1d(4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h: Tensor = self.layers[0](x)
+        if x.sum() > 0:
+            h = self.norm(h).relu()
+        return h
+
+
 class Experts(_Layers):
     """An expert runs on the rows that chose it, if there are any."""
 
@@ -84,4 +98,5 @@ class Experts(_Layers):
         return out
 
 
-BRANCHING = {kind.__name__: kind for kind in (EitherLayer, OneMoreLayer, EarlyExit, DropoutOnSides, Experts)}
+_KINDS = (EitherLayer, OneMoreLayer, EarlyExit, DropoutOnSides, NormedOnOneSide, Experts)
+BRANCHING = {kind.__name__: kind for kind in _KINDS}

@@ -566,3 +566,29 @@ def test_gradients_of_the_last_call_that_are_used_are_refused(name: str) -> None
     with pytest.raises(dynamo_lite.UnsupportedEffect) as caught:
         dynamo_lite.export(_kept(USES[name])(mlp()), rows(0))
     assert caught.value.id == "kept-gradient"
+
+
+class _Routed(nn.Module):
+    """Experts on the rows that chose them, which may be none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.experts = nn.Linear(3, 2), nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight, chosen = self.gate(x).softmax(-1).max(-1)
+        out = torch.zeros_like(x)
+        for number, expert in enumerate(self.experts):
+            mine = chosen == number
+            out[mine] = expert(x[mine]) * weight[mine][:, None]
+        return out
+
+
+def test_rows_that_the_data_choose_may_be_none() -> None:
+    """The recorder's own look at strides, within the engine, counted as the program's: it demanded elements."""
+
+    def inputs(call: int) -> tuple[Tensor]:
+        (x,) = rows(call)
+        return (x[:1].repeat(6, 1) if call % 2 else x,)  # equal rows choose one expert
+
+    compare(lambda: Step(_Routed()), inputs)

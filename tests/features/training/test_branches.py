@@ -304,7 +304,13 @@ def test_a_scaler_that_skips_steps() -> None:
     compare(Scaled, rows_and_nan, before=2)
 
 
-IN_MODELS = [("EitherLayer", "adam"), ("OneMoreLayer", "sgd"), ("EarlyExit", "sgd"), ("DropoutOnSides", "adam")]
+IN_MODELS = [
+    ("EitherLayer", "adam"),
+    ("OneMoreLayer", "sgd"),
+    ("EarlyExit", "sgd"),
+    ("DropoutOnSides", "adam"),
+    ("NormedOnOneSide", "sgd"),
+]
 MORE_IN_MODELS = [(name, kind) for name in BRANCHING for kind in ("sgd", "adam") if (name, kind) not in IN_MODELS]
 
 
