@@ -16,7 +16,7 @@ import torch
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.alias_analysis import has_to_run
-from dynamo_lite.capture.fakes.cond_outputs import known_outputs
+from dynamo_lite.capture.fakes.cond_outputs import known_outputs, of_one_layout
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
@@ -454,5 +454,5 @@ def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:
         one, other = list(a.stride()), list(b.stride())
         offsets = [a.storage_offset(), b.storage_offset()]
         if any(type(s) is torch.SymInt for s in (*one, *other, *a.shape, *b.shape, *offsets)):
-            return False
+            return not any(map(is_unknown, (*a.shape, *b.shape))) and of_one_layout(a, b)
         return one == other and offsets == [0, 0] and is_dense(a.shape, one)

@@ -59,6 +59,11 @@ def _layout(fake: torch.Tensor) -> tuple[Any, ...] | None:
     return fake.dtype, fake.device, *map(_term, _numbers(fake))
 
 
+def of_one_layout(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two are dense tensors of the same sizes and strides, as expressions."""
+    return is_dense(one) and is_dense(other) and _layout(one) == _layout(other)
+
+
 def _numbers(fake: torch.Tensor) -> tuple[Any, ...]:
     return (*fake.shape, *fake.stride(), fake.storage_offset())
 
