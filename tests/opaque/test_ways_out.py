@@ -22,10 +22,10 @@ FOREIGN = LIBRARY.abs
 @pytest.fixture(autouse=True)
 def nothing_said() -> Iterator[None]:
     """What a test says does not outlive it."""
-    before = dict(opaque.SAID)
+    before = dict(opaque.USER_ANNOTATIONS)
     yield
-    opaque.SAID.clear()
-    opaque.SAID.update(before)
+    opaque.USER_ANNOTATIONS.clear()
+    opaque.USER_ANNOTATIONS.update(before)
 
 
 def scaled(x: torch.Tensor) -> torch.Tensor:

@@ -92,9 +92,9 @@ def test_the_sides_of_branches_and_the_iterations_of_loops() -> None:
     assert text.startswith("both sides") and "aten.sin.default" in parts["where it holds"]
     assert "aten.cos.default" in parts["where it does not hold"]
     text, parts = seen["while x.sum() < 10:"]
-    assert text.startswith("the loop") and "aten.exp.default" in parts["a round"] and "the condition" in parts
+    assert text.startswith("the loop") and "aten.exp.default" in parts["an iteration"] and "the condition" in parts
     text, parts = seen["for row in x:"]
-    assert text.startswith("the loop") and "aten.tanh.default" in parts["a round"]
+    assert text.startswith("the loop") and "aten.tanh.default" in parts["an iteration"]
     assert len(seen) == 3 == len(found["branches"])
 
 

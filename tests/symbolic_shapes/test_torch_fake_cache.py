@@ -8,7 +8,7 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, SymbolicCache, fake_mode, install, refusal
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, SymbolicCache, fake_mode, graph_break, install
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 from dynamo_lite.symbolic_shapes.torch_node.query_kinds import KERNELS
@@ -227,7 +227,7 @@ def test_bypassed(mode, cache, x, reason: str) -> None:
     (aten.view.default, None),
 ])
 def test_operators_that_are_never_cached(mode, operator, reason: str | None) -> None:
-    assert refusal(operator, mode) == reason
+    assert graph_break(operator, mode) == reason
 
 
 def test_an_operator_that_returns_its_argument(cache, x) -> None:

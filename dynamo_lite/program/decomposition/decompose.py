@@ -102,7 +102,7 @@ def _warn_of(fixed: Mapping[sympy.Symbol, int], env: ShapeEnv, sources: Mapping[
         warnings.warn(
             f"run_decompositions: {text} may vary in the program, and is {size} in the decomposed one, which takes no "
             f"other size: {who} asks for its value. The same computed by operators that do not ask keeps it open.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -141,7 +141,7 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool
     tracer.recorder.layout.matters(owner, "changed")
     if key == "requires_grad":
         writes.made_leaf = writes.made_leaf or tracer.mark()
-    elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):
+    elif key == "data" and outside and (_is_moved(writes, owner) or not _shows_same(tracer, owner, value)):
         if (row := assigned_data.carry(tracer, owner, value)) is not None:
             writes.assigned.append(row)
             return True
@@ -158,7 +158,14 @@ def check_around(tracer: TracerView, tensor: torch.Tensor, does: str) -> None:
         tracer.refuse("subgraph-effect", operator="a control-flow operator", what=f"a tensor from around: it {does}")
 
 
-def _shows_same(tracer: TracerView, owner: torch.Tensor, value: torch.Tensor) -> bool:
+def _is_moved(writes: TensorWrites, owner: torch.Tensor) -> bool:
+    """Whether an assignment to `.data` before has given the tensor other memory."""
+    return any(row.owner is owner for row in writes.assigned)
+
+
+def _shows_same(tracer: TracerView, owner: torch.Tensor, value: Any) -> bool:
+    if not is_tensor(value):
+        return False
     with DisableTorchFunction():  # not the program's questions about layout
         return bool(shows_same(tracer.recorder, owner, value))
 
