@@ -1,17 +1,21 @@
 """Steps of training as one program: which tracer takes them, whether twenty steps are eager's, and the time of one.
 
     python benchmarks/training_step.py [--steps 20] [--models GPT2 ...] [--backend aot_eager] [--times] [--write]
+    python benchmarks/training_step.py --continued [--steps 20] [--models GPT2 ...]
 
+`--continued`: half of the steps here, and the others of the saved program in a process that imports torch alone.
 The ten models of tests/features/training/models.py. `--write` keeps the table in benchmarks/results/training_step.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -27,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.exporters import machine, progress  # noqa: E402
-from dynamo_lite import export  # noqa: E402
+from dynamo_lite import export, save  # noqa: E402
 from tests.features.training.harness import state_of_optimizers  # noqa: E402
 from tests.features.training.models import STEPS  # noqa: E402
 
@@ -125,6 +129,48 @@ def row(name: str, options: argparse.Namespace) -> list[str]:
     return cells
 
 
+_OTHER_PROCESS = """
+import sys, torch
+directory = sys.argv[1]
+run = torch.export.load(f"{directory}/program.pt2").module()
+results = []
+for inputs, randomness in torch.load(f"{directory}/inputs.pt"):
+    torch.set_rng_state(randomness)
+    results.append(run(*inputs))
+assert "dynamo_lite" not in sys.modules
+torch.save((results, dict(run.state_dict())), f"{directory}/found.pt")
+"""
+
+
+def continued(name: str, steps: int) -> str:
+    """ "equal", or what is not, of steps of which another process takes the second half, from the saved program."""
+    inputs, half = STEPS[name][1], steps // 2
+    program = export(seed_and_make(name), inputs(0))
+    run = program.module()
+    for number in range(half):
+        torch.manual_seed(number)
+        run(*inputs(number))
+    with tempfile.TemporaryDirectory() as directory:
+        save(program, f"{directory}/program.pt2")
+        given = []
+        for number in range(half, steps):
+            torch.manual_seed(number)
+            given.append((inputs(number), torch.get_rng_state()))
+        torch.save(given, f"{directory}/inputs.pt")
+        done = subprocess.run([sys.executable, "-c", _OTHER_PROCESS, directory], capture_output=True, text=True)
+        if done.returncode:
+            return f"no: {done.stderr.strip().splitlines()[-1]}"
+        results, state = torch.load(f"{directory}/found.pt")
+    rest = iter(results)
+    of_first = seed_and_make(name)  # the first half is the program's own, compared by `ours`
+
+    def both(*given: Any) -> Any:
+        return of_first(*given) if next(count) < half else next(rest)
+
+    count = itertools.count()
+    return compared(name, both, lambda: state, steps)
+
+
 def head(options: argparse.Namespace) -> list[str]:
     names = ["step", "nodes", "dynamo-lite", "torch.export", "strict=False", f"torch.compile ({options.backend})"]
     return names + ["eager (ms)", "program (ms)", "compiled (ms)"] * options.times
@@ -142,8 +188,13 @@ def main() -> None:
     parser.add_argument("--backend", default="aot_eager")
     parser.add_argument("--times", action="store_true", help="on a machine without other work")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--continued", action="store_true", help="save, and go on in another process")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.continued:
+        for name in options.models:
+            print(name, attempt(lambda name=name: continued(name, options.steps)), flush=True)  # type: ignore[misc]
+        return
     rows = []
     for name in options.models:
         progress(f"{name} ...")

@@ -8,7 +8,7 @@ to compute the data of a constant (constant_values.py). Checked against torch 2.
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.interfaces import RecordedGraph
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import _dispatch_has_kernel_for_dispatch_key
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 aten = torch.ops.aten
@@ -94,13 +95,29 @@ class AliasAnalysis:
             self.roots[node] = NOTHING
         elif not isinstance(target, OpOverload):
             self.roots[node] = self.reads(node) | {node}
-            if not self.is_pure(node):  # a higher-order operator, whose functions may change their operands
-                self.writes[node] = self.reads(node)
+            if not self.is_pure(node) and (written := self._written_within(node)):
+                self.writes[node] = written
         else:
             written = NOTHING.union(*(self.roots[argument] for argument in written_arguments(node)))
             if written:
                 self.writes[node] = written
             self.roots[node] = self._shown(node, target) | written
+
+    def _written_within(self, node: fx.Node) -> Roots:
+        """The memory that the functions of a higher-order operator may change: of all operands, if it is not known
+        which placeholder of a function shows which of them."""
+        if node.target not in _OPERANDS:
+            return self.reads(node)
+        operands = pytree.tree_leaves(node.args[_OPERANDS[node.target]])
+        written: Roots = NOTHING
+        for module in subgraphs(node, self._modules):
+            placeholders = module.graph.find_nodes(op="placeholder")
+            if len(placeholders) != len(operands):
+                return self.reads(node)
+            inner = AliasAnalysis(SubGraph(module), {one: frozenset([one]) for one in placeholders})
+            shown = [o for one, o in zip(placeholders, operands) if one in inner.written and isinstance(o, fx.Node)]
+            written = written.union(*(self.roots[operand] for operand in shown))
+        return written
 
     def _shown(self, node: fx.Node, target: OpOverload) -> Roots:
         schema = target._schema
@@ -113,6 +130,22 @@ class AliasAnalysis:
             return frozenset([node])
         return self.reads(node) | {node}
 
+
+class SubGraph:
+    """A sub-graph of an operator as a `RecordedGraph`."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        self.graph: fx.Graph = module.graph
+        self.modules: dict[str, fx.GraphModule] = dict(module.named_children())  # type: ignore[arg-type]
+        self.lifted: Sequence[Any] = ()
+
+
+_OPERANDS: Mapping[Any, slice] = {
+    torch.ops.higher_order.cond: slice(3, 4),
+    torch.ops.higher_order.while_loop: slice(2, 4),
+    torch.ops.higher_order.scan: slice(1, 4),
+}
+"""The arguments that are the operands of each function, in the order of its placeholders."""
 
 _REPLACES_MEMORY = frozenset({"aten::set_", "aten::resize_", "aten::resize_as_"})
 

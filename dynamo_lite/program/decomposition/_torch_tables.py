@@ -65,6 +65,8 @@ DISABLES = "the decompositions of a program"
 
 SYMBOLS = (
     Symbol("torch._C:DispatchKey", "the kinds of kernels that a decomposition is registered for"),
+    Symbol("torch._export:utils", "the module that looks composite operators up"),
+    Symbol("torch.export:exported_program", "the module that registers kernels for them"),
     Symbol("torch._export.utils:_materialize_cpp_cia_ops", "the composite operators are looked up once"),
     Symbol("torch.export.exported_program:autograd_not_implemented", "equal kernels of an operator are made once"),
     Symbol("torch._ops:OperatorBase", "kernels are registered without annotations that are made each time"),

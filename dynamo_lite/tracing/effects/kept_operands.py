@@ -14,8 +14,7 @@ its new value by a copy, and behind a branch a tensor that one side changes is w
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -26,6 +25,7 @@ from dynamo_lite.capture.alias_analysis import (
     NOTHING,
     AliasAnalysis,
     Roots,
+    SubGraph,
     is_composite,
     is_view,
     storage_of,
@@ -33,7 +33,6 @@ from dynamo_lite.capture.alias_analysis import (
     written_arguments,
     written_parameters,
 )
-from dynamo_lite.capture.graph.lifting import Lifted
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.tracing.effects.requires_grad import nodes_requiring_grad, reached
 
@@ -62,19 +61,10 @@ def separate(recorder: Recorder, leaves: list[Any], assigned: Iterable[str]) -> 
         _separate_within(subgraphs(node, recorder.modules))
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A sub-graph, as input of the analysis. Its operands are its inputs."""
-
-    graph: fx.Graph
-    modules: Mapping[str, fx.GraphModule]
-    lifted: Sequence[Lifted] = ()
-
-
 def _separate_within(sides: Iterable[fx.GraphModule]) -> None:
     """The same in the sub-graphs of such an operator: its gradient makes those within keep their operands as well."""
     for side in sides:
-        part = _Part(side.graph, dict(side.named_children()))  # type: ignore[arg-type]
+        part = SubGraph(side)
         keepers = {node for node in side.graph.nodes if id(node.target) in _KEEPERS}
         writes = any(any(True for _ in written_arguments(node)) for node in side.graph.nodes)
         if writes:

@@ -224,7 +224,7 @@ def nan_and_rows(call: int) -> tuple[Tensor]:
     return rows_and_nan(call + 1)
 
 
-@pytest.mark.parametrize("name", ["adam", "undamped", "nesterov"])
+@pytest.mark.parametrize("name", ["adam", "undamped", "nesterov", "rprop"])
 def test_the_first_step_may_be_on_a_side(name: str) -> None:
     program = compare(lambda: StepIfFinite(mlp(), FRESH[name]), nan_and_rows)
     notes = program.trace.notes
