@@ -108,9 +108,9 @@ def _accumulate(
 
 def _fits(leaf: torch.Tensor, gradient: torch.Tensor) -> bool:
     """Whether a gradient has the layout that eager gives to `.grad`."""
-    with DisableTorchFunction():
-        strides = [*leaf.stride(), *gradient.stride()]
-    return all(type(stride) is int for stride in strides) and leaf.stride() == gradient.stride()
+    with DisableTorchFunction():  # not the program's questions: with other strides, the values are the same
+        wanted, given = leaf.stride(), gradient.stride()
+    return all(type(stride) is int for stride in (*wanted, *given)) and wanted == given
 
 
 def _copied(leaf: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
