@@ -16,7 +16,8 @@ import logging
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -153,22 +154,25 @@ def _table(state: dict[str, dict[str, Outcome]]) -> str:
         "## The refusals", "", *refused, ""])  # fmt: skip
 
 
-def main() -> None:
-    options = [a for a in sys.argv[1:] if a.startswith("--")]
+def measured(entries: Mapping[str, Module], exporters: Iterable[str]) -> dict[str, dict[str, Outcome]]:
+    """The outcomes in the file that the command names, and those that it lacks. Written after each."""
     file = Path(next(a for a in sys.argv[1:] if not a.startswith("--")))
-    names = next((o[7:].split(",") for o in options if o.startswith("--only=")), list(MODULES))
+    names = next((a[7:].split(",") for a in sys.argv[1:] if a.startswith("--only=")), list(entries))
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     state: dict[str, dict[str, Outcome]] = json.loads(file.read_text()) if file.exists() else {}
-    for name in names:
-        for which, export in EXPORTERS.items():
-            done = state.setdefault(name, {})
-            if which in done or ("--ours" in options and which != OURS):
-                continue
-            done[which] = outcome(MODULES[name], export)
+    for name, which in product(names, exporters):
+        done = state.setdefault(name, {})
+        if which not in done:
+            done[which] = outcome(entries[name], EXPORTERS[which])
             file.write_text(json.dumps(state, indent=1))
-            print(f"{name}, {which}: {cell(MODULES[name], done[which])}", flush=True)
-    if "--write" in options:
+            print(f"{name}, {which}: {cell(entries[name], done[which])}", flush=True)
+    return state
+
+
+def main() -> None:
+    state = measured(MODULES, [OURS] if "--ours" in sys.argv else EXPORTERS)
+    if "--write" in sys.argv:
         _RESULTS.write_text(_table(state))
 
 

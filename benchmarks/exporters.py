@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -96,6 +98,12 @@ def progress(message: str) -> None:
     """One line that overwrites itself, on a terminal only: piped output holds results alone."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{message}", end="", file=sys.stderr, flush=True)
+
+
+def commit() -> str:
+    """The commit of the working tree, abbreviated."""
+    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def machine() -> str:

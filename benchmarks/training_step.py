@@ -30,7 +30,7 @@ import torch
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.exporters import machine, progress  # noqa: E402
+from benchmarks.exporters import commit, machine, progress  # noqa: E402
 from dynamo_lite import export, save  # noqa: E402
 from tests.features.training.harness import state_of_optimizers  # noqa: E402
 from tests.features.training.models import STEPS  # noqa: E402
@@ -174,11 +174,6 @@ def continued(name: str, steps: int) -> str:
 def head(options: argparse.Namespace) -> list[str]:
     names = ["step", "nodes", "dynamo-lite", "torch.export", "strict=False", f"torch.compile ({options.backend})"]
     return names + ["eager (ms)", "program (ms)", "compiled (ms)"] * options.times
-
-
-def commit() -> str:
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def main() -> None:

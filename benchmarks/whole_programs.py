@@ -9,15 +9,12 @@ The programs are in benchmarks/whole_program_modules. Each is exported on its fi
 
 from __future__ import annotations
 
-import json
-import logging
 import sys
-import warnings
+from datetime import date
 from pathlib import Path
 
-import torch
-
-from benchmarks.control_flow_modules import EXPORTERS, OURS, Outcome, cell, outcome
+from benchmarks.control_flow_modules import OURS, Outcome, cell, measured
+from benchmarks.exporters import commit, machine
 from benchmarks.whole_program_modules import PROGRAMS
 
 _RESULTS = Path(__file__).parent / "results" / "whole_programs.md"
@@ -36,8 +33,9 @@ def _table(state: dict[str, dict[str, Outcome]]) -> str:
     head = (__doc__ or "").split("\n    ")[1].splitlines()[0]
     return "\n".join([
         "# Whole programs: where data decide what runs", "",
-        f"`{head}`, torch {torch.__version__}. Each program is exported on one call and compared with eager on",
-        "others, which take other ways and have other sizes of data; \"equal\": on all of them.", "",
+        f"`{head}` (commit {commit()}), {date.today()}; {machine()}.",
+        "Each program is exported on one call and compared with eager on others, which take other ways and have other",
+        "sizes of data; \"equal\": on all of them.", "",
         f"Of {len(PROGRAMS)} programs: dynamo-lite {equal[0]} equal, {wrong} wrong; torch strict {equal[1]} equal; "
         f"torch non-strict {equal[2]} equal.", "",
         "| program | what it is | dynamo-lite | torch strict | torch non-strict | rewritten by hand as |",
@@ -45,21 +43,8 @@ def _table(state: dict[str, dict[str, Outcome]]) -> str:
 
 
 def main() -> None:
-    options = [a for a in sys.argv[1:] if a.startswith("--")]
-    file = Path(next(a for a in sys.argv[1:] if not a.startswith("--")))
-    names = next((o[7:].split(",") for o in options if o.startswith("--only=")), list(PROGRAMS))
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
-    state: dict[str, dict[str, Outcome]] = json.loads(file.read_text()) if file.exists() else {}
-    for name in names:
-        for which in _EXPORTERS:
-            done = state.setdefault(name, {})
-            if which in done:
-                continue
-            done[which] = outcome(PROGRAMS[name], EXPORTERS[which])
-            file.write_text(json.dumps(state, indent=1))
-            print(f"{name}, {which}: {cell(PROGRAMS[name], done[which])}", flush=True)
-    if "--write" in options:
+    state = measured(PROGRAMS, _EXPORTERS)
+    if "--write" in sys.argv:
         _RESULTS.write_text(_table(state))
 
 
